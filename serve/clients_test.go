@@ -195,7 +195,7 @@ func TestLists(t *testing.T) {
 			[]transcribe.Term{{Text: "Ann Lee"}, {Text: "Kyiv", SoundsLike: "Kiev", Weight: 2}}},
 		{[]field{{"hotwords", "Bob"}, {"keywords", "Kyiv, #MeToo"}}, "", "Bob", "", []transcribe.Term{{Text: "Kyiv"}, {Text: "#MeToo"}}},
 	} {
-		q := request{api: openAI, decoding: s.options().Decoding}
+		q := request{api: openAI, decoding: s.opt.Decoding}
 		for _, f := range tt.fields {
 			if err := s.setField(&q, f.name, f.value); err != nil {
 				t.Errorf("%s=%s: %v", f.name, f.value, err)

@@ -87,7 +87,7 @@ func (q *request) close() {
 func (s *Server) parseForm(
 	w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task, end time.Time,
 ) (*request, error) {
-	q := &request{api: d, format: d.format, model: s.models.slots[0], decoding: s.options().Decoding}
+	q := &request{api: d, format: d.format, model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if m := s.inferenceModel.Load(); m != nil && d == whisperCPP {
 		q.model = m
@@ -102,8 +102,8 @@ func (s *Server) parseForm(
 			"Content-Encoding: got %.80q: send the form as it is.", e)
 	}
 	body := &uploadBody{
-		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.options().Timeout,
-		limit: s.options().MaxBytes + maxForm,
+		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.opt.Timeout,
+		limit: s.opt.MaxBytes + maxForm,
 	}
 	r.Body = body
 	parts, err := r.MultipartReader()
@@ -163,7 +163,7 @@ func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
 		return badRequest(q.api.file, "The form has two parts named %s: send one request for each.", q.api.file)
 	}
-	if q.file, err = s.spool.create(s.options().MaxBytes); err != nil {
+	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
 		return err
 	}
 	q.name = part.FileName()
@@ -366,7 +366,7 @@ func (s *Server) knows(q *request, name string) bool {
 	base, _, _ := strings.Cut(name, "[")
 	return q.api.fields[name] != nil || formFields[name] != nil || listFields[base] != nil ||
 		strings.HasPrefix(name, "chunking_strategy") ||
-		slices.ContainsFunc(s.options().Fields, func(o Field) bool { return o.Name == strings.ReplaceAll(name, "-", "_") })
+		slices.ContainsFunc(s.opt.Fields, func(o Field) bool { return o.Name == strings.ReplaceAll(name, "-", "_") })
 }
 
 // settle sets what several fields decide together.
@@ -487,12 +487,12 @@ func (q *request) setChunking(f formField) error {
 // some, but the answer and the log name them.
 func (s *Server) setExtra(q *request, name string, f formField) error {
 	plain := strings.ReplaceAll(name, "-", "_")
-	i := slices.IndexFunc(s.options().Fields, func(o Field) bool { return o.Name == plain })
+	i := slices.IndexFunc(s.opt.Fields, func(o Field) bool { return o.Name == plain })
 	if i < 0 {
 		q.ignored.add(f.name)
 		return nil
 	}
-	if err := s.options().Fields[i].Set(&q.decoding, f.value); err != nil {
+	if err := s.opt.Fields[i].Set(&q.decoding, f.value); err != nil {
 		return f.bad(err.Error())
 	}
 	return nil

@@ -46,7 +46,7 @@ func newMetrics(s *Server) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: "verity_" + name, Help: help, Buckets: buckets}
 	}
-	o := s.options()
+	o := s.opt
 	auto.NewGauge(prometheus.GaugeOpts{
 		Name: "verity_build_info", Help: "The program and what it serves.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "model": o.Name, "goversion": runtime.Version()},

@@ -138,7 +138,7 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	if out.problem != "" {
 		line = append(line, "error", out.problem)
 	}
-	s.options().Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
+	s.opt.Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
 }
 
 // traceParent is the header of W3C's Trace Context: version, trace, span and flags.
@@ -202,7 +202,7 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 
 // logPanic logs a panic of a request or a session.
 func (s *Server) logPanic(id string, p any) {
-	s.options().Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
+	s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
 }
 
 // safely returns f such that a panic in it ends one request or session, not the server. Every goroutine that works on
@@ -221,11 +221,11 @@ func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) fun
 
 // requireKey refuses requests without a valid key, if keys are configured.
 func (s *Server) requireKey(next http.Handler) http.Handler {
-	if s.options().Keys == nil {
+	if s.opt.Keys == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, keys, found := sha256.Sum256([]byte(keyOf(r))), s.options().Keys(), -1
+		given, keys, found := sha256.Sum256([]byte(keyOf(r))), s.opt.Keys(), -1
 		for i, key := range keys { // compare with all, so that timing reveals nothing about the keys
 			known := sha256.Sum256([]byte(key.Secret))
 			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(given[:], known[:]), i, found)
@@ -271,9 +271,9 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
-		allowed := slices.ContainsFunc(s.options().Origins, func(o string) bool { return allows(o, origin) })
+		allowed := slices.ContainsFunc(s.opt.Origins, func(o string) bool { return allows(o, origin) })
 		switch {
-		case s.options().Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
+		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return
@@ -345,7 +345,7 @@ func checkOrigins(origins []string) error {
 
 // allowsHost reports whether a configured origin has a host, which a proxy on this machine passes on.
 func (s *Server) allowsHost(host string) bool {
-	return slices.ContainsFunc(s.options().Origins, func(o string) bool {
+	return slices.ContainsFunc(s.opt.Origins, func(o string) bool {
 		scheme, _, ok := strings.Cut(o, "://")
 		return ok && allows(o, scheme+"://"+strings.ToLower(host))
 	})

@@ -52,7 +52,7 @@ const defaultIdleTime = 15 * time.Minute
 
 func newModelPool(s *Server, first *transcribe.Model) *modelPool {
 	p := &modelPool{server: s, idleTime: defaultIdleTime}
-	for _, source := range append([]Source{{Name: s.options().Name}}, s.options().More...) {
+	for _, source := range append([]Source{{Name: s.opt.Name}}, s.opt.More...) {
 		p.slots = append(p.slots, &modelSlot{Source: source, pool: p})
 	}
 	p.setLoaded(p.slots[0], first, nil)
@@ -66,7 +66,7 @@ func (e *OptionError) Error() string { return "serve: option " + e.Field + ": " 
 
 // check refuses models that no request could use.
 func (p *modelPool) check() error {
-	limit := p.server.options().MaxMemory
+	limit := p.server.opt.MaxMemory
 	for _, m := range p.slots {
 		switch {
 		case p.find(m.Name) != m:
@@ -97,7 +97,7 @@ func (p *modelPool) find(name string) *modelSlot {
 	}
 	isAlias := func(alias string) bool { return alias == name || alias == "*" }
 	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) ||
-		slices.ContainsFunc(p.server.options().Aliases, isAlias) {
+		slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
 		return first
 	}
 	return nil
@@ -135,11 +135,11 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 	began := time.Now()
 	model, unload, err := p.callLoad(ctx, m)
 	if err != nil {
-		p.server.options().Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
+		p.server.opt.Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
 		return serverError(http.StatusServiceUnavailable,
 			"The model %q cannot be loaded. The server's log has the reason.", m.Name)
 	}
-	p.server.options().Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
+	p.server.opt.Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
 	p.setLoaded(m, model, unload)
 	return nil
 }
@@ -178,7 +178,7 @@ func (p *modelPool) release(m *modelSlot) {
 
 // makeRoom reports whether there is memory for bytes more. It unloads unused models, the least recently used first.
 func (p *modelPool) makeRoom(bytes int64) bool {
-	limit := p.server.options().MaxMemory
+	limit := p.server.opt.MaxMemory
 	if limit == 0 {
 		return true
 	}
@@ -208,7 +208,7 @@ func (p *modelPool) unload(m *modelSlot) {
 	m.model, m.unload = nil, nil // the function refers to the weights, too
 	runtime.GC()                 // what lies in a sync.Pool, or has a finalizer, is freed by the second collection
 	debug.FreeOSMemory()
-	p.server.options().Log.Info("a model is unloaded", "model", m.Name)
+	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
 }
 
 // notFound returns the problem with a name that no model has.
@@ -246,7 +246,7 @@ func (p *modelPool) listing() modelList {
 	for _, m := range p.slots {
 		all.Data = append(all.Data, p.describe(m.Name, m))
 	}
-	for _, alias := range p.server.options().Aliases {
+	for _, alias := range p.server.opt.Aliases {
 		if alias != "*" {
 			all.Data = append(all.Data, p.describe(alias, p.slots[0]))
 		}

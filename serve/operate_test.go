@@ -411,5 +411,5 @@ func TestListenFails(t *testing.T) {
 
 // runLoaded is Run with a server whose model is loaded.
 func runLoaded(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
-	return Run(ctx, func(context.Context) (*Server, error) { return s, nil }, listen, s.options().Log, grace)
+	return Run(ctx, func(context.Context) (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
 }

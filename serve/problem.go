@@ -177,7 +177,7 @@ func (s *Server) requestProblem(err error, prefix string) *problem {
 		return nil
 	}
 	name := fieldOfOption[option.Field]
-	for _, f := range s.options().Fields {
+	for _, f := range s.opt.Fields {
 		if name == "" && f.Option == option.Field {
 			name = f.Name
 		}

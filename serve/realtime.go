@@ -66,10 +66,10 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, p)
 		return
 	}
-	leave, ok := s.sessions.enter(s.options().Sessions)
+	leave, ok := s.sessions.enter(s.opt.Sessions)
 	if !ok {
 		s.writeError(w, r, rateLimited("rate_limit_exceeded",
-			"There are %d realtime sessions already: try again later.", s.options().Sessions))
+			"There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return
 	}
 	defer leave()
@@ -216,7 +216,7 @@ func (x *session) waitForRoom(ctx context.Context, n int) error {
 
 // watch ends the session when the server shuts down, and when the session has lasted too long.
 func (x *session) watch(ctx context.Context) {
-	longest := x.s.options().MaxAudio
+	longest := x.s.opt.MaxAudio
 	select {
 	case <-ctx.Done():
 	case <-x.s.draining.Done():

@@ -97,9 +97,9 @@ func (l leases) release() {
 // newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held leases) (sessionConfig, error) {
 	c := sessionConfig{
-		id: id, kind: transcriptionSession, expires: time.Now().Add(s.options().MaxAudio), turns: live.DefaultTurns(),
+		id: id, kind: transcriptionSession, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(),
 		name: m.Name, model: m, encoding: pcm16, rate: defaultRate(pcm16),
-		language: s.options().Decoding.Language, prompt: s.options().Decoding.InitialPrompt,
+		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
 	return c, c.load(ctx, s, held)
 }
@@ -316,13 +316,13 @@ func (s *Server) applyUpdate(
 	if p := s.requestProblem(err, inTranscription); p != nil {
 		return c, p
 	}
-	s.options().Log.Error("a session cannot be configured", "error", err)
+	s.opt.Log.Error("a session cannot be configured", "error", err)
 	return c, serverError(http.StatusInternalServerError, "The server cannot do this. Its log has the reason.")
 }
 
 // decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
-	d := s.options().Decoding
+	d := s.opt.Decoding
 	d.Language, d.InitialPrompt = cmp.Or(c.language, joinLanguages(c.languages)), c.prompt
 	d.Terms = slices.Concat(d.Terms, c.terms)
 	if d.Log = withField(d.Log, "session", c.id); c.diarizes() {

@@ -313,14 +313,14 @@ func (x *session) sendSegment(u *live.Utterance, number int, words []transcript.
 func (x *session) reportLate() {
 	x.s.metrics.late.Inc()
 	x.warnLate.Do(func() {
-		x.s.options().Log.Warn(
+		x.s.opt.Log.Warn(
 			"live text falls behind: passes take longer than the sound between them, so fewer are made", "session", x.id)
 	})
 }
 
 // fail reports that an utterance cannot be transcribed. The session continues.
 func (x *session) fail(u *live.Utterance, err error) {
-	x.s.options().Log.Error("utterance failed", "session", x.id, "item", x.item(u), "error", err)
+	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", x.item(u), "error", err)
 	x.mu.Lock()
 	if x.current == u { // further sound would be added to it, and never be transcribed
 		x.commit()

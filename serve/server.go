@@ -133,7 +133,7 @@ func (o Options) Check() error { return checkOrigins(o.Origins) }
 
 // A Server is an http.Handler over one model or several. It is safe for concurrent use.
 type Server struct {
-	opt      atomic.Pointer[Options] // read by options
+	opt      Options
 	handler  http.Handler
 	patterns []string // that handler knows
 	created  time.Time
@@ -168,11 +168,10 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: &spool{limit: max(maxSpool, o.MaxBytes)},
+		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: &spool{limit: max(maxSpool, o.MaxBytes)},
 		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
 		stall:   defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
-	s.opt.Store(&o)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
@@ -182,24 +181,6 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	}
 	s.handler = s.routes()
 	return s, nil
-}
-
-func (s *Server) options() *Options { return s.opt.Load() }
-
-// Change sets Decoding, Origins and Aliases to those of o, for requests and sessions that begin or are configured again
-// from now on. If one of them cannot be used, none changes. The other options stay.
-func (s *Server) Change(o Options) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	o = o.defaults()
-	if _, err := transcribe.New(s.models.slots[0].model, resolve(o.Decoding, false)); err != nil {
-		return err
-	}
-	now := *s.options()
-	now.Decoding, now.Origins, now.Aliases = o.Decoding, o.Origins, o.Aliases
-	s.opt.Store(&now)
-	return nil
 }
 
 // ServeHTTP implements http.Handler.

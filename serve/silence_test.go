@@ -53,7 +53,7 @@ func TestVADFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := &request{api: openAI, decoding: s.options().Decoding}
+		q := &request{api: openAI, decoding: s.opt.Decoding}
 		var failure error
 		for _, f := range tt.fields {
 			if err := s.setField(q, f.name, f.value); err != nil {

@@ -278,11 +278,10 @@ func TestClientOf(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+tt.key)
 		}
 		s := new(Server)
-		s.opt.Store(&Options{})
 		if got := s.clientOf(r); tt.key == "" && got != tt.want || strings.Contains(got, "k") {
 			t.Errorf("%s, key %q, no keys: %q, want %q", tt.address, tt.key, got, tt.want)
 		}
-		s.options().Keys = keys()
+		s.opt.Keys = keys()
 		if got := s.clientOf(r); tt.key != "" && got != tt.want {
 			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
 		}

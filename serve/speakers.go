@@ -257,7 +257,7 @@ func (s *Server) voiceOf(ctx context.Context, name string, file *spoolFile, m *t
 		}
 		return diarize.Voice{}, badRequest(referenceField+"[]", "%s[]: the sound of %.80q: %s", referenceField, name, why)
 	}
-	sound := s.options().Sound
+	sound := s.opt.Sound
 	sound.MaxDuration = maxReferenceTime
 	clip, err := sound.OpenFile(ctx, "the reference", file.file)
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Server) handleSpeech(d *dialect, task transcribe.Task) http.HandlerFunc
 func (s *Server) handleSound(w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task,
 	handle func(context.Context, *request, *transcribe.Model, *audio.Clip) error,
 ) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.options().Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
 	defer cancel()
 	if err := s.openSound(ctx, w, r, d, task, handle); err != nil {
 		s.writeError(w, r, err)
@@ -69,7 +69,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 	q.reportIgnored(w, r)
 	addLogFields(r, "model", q.model.Name)
-	sound := s.options().Sound
+	sound := s.opt.Sound
 	sound.Raw = q.rawRate
 	sound.Track = q.track
 	clip, err := sound.OpenFile(ctx, q.String(), q.file.file)
@@ -247,7 +247,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *
 		logFieldsOf(r).clientGone = true
 		return nil
 	}
-	s.options().Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
+	s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
 	return serverError(http.StatusInternalServerError,
 		"The server failed to transcribe the file. Its log has the reason, with the request id.")
 }
@@ -262,10 +262,10 @@ func (s *Server) problemOf(err error) *problem {
 		return p
 	case errors.Is(err, audio.ErrTooLong):
 		return clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
-			"The audio is longer than %s, which is the limit of this server.", span(s.options().MaxAudio))
+			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
 		return serverError(http.StatusServiceUnavailable,
-			"The request took longer than %s, which is the limit of this server.", span(s.options().Timeout))
+			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case otherTrack:
 		return badRequest("track", "%v", err)
 	case errors.Is(err, audio.ErrNoSound), errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:

@@ -141,7 +141,7 @@ func (c *clientLimit) enter(client string) (leave func(), ok bool) {
 // clientOf names the sender of a request: by the key if the server requires one, else by the address, or for IPv6 the
 // network. This machine itself has no name, since a proxy may run on it.
 func (s *Server) clientOf(r *http.Request) string {
-	if s.options().Keys != nil {
+	if s.opt.Keys != nil {
 		return "key " + keyOf(r)
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)

@@ -128,10 +128,10 @@ func (s *Server) serveWyoming(conn net.Conn, id string) {
 	defer conn.Close()
 	x := &wyomingConn{s: s, conn: conn, id: id, in: bufio.NewReaderSize(conn, maxWyomingLine)}
 	defer x.discard()
-	leave, ok := s.sessions.enter(s.options().Sessions)
+	leave, ok := s.sessions.enter(s.opt.Sessions)
 	if !ok {
 		x.sendError(rateLimited("rate_limit_exceeded",
-			"There are %d live sessions already: try again later.", s.options().Sessions))
+			"There are %d live sessions already: try again later.", s.opt.Sessions))
 		return
 	}
 	defer leave()
@@ -211,7 +211,7 @@ func (x *wyomingConn) startSound(f wyomingFormat) (err error) {
 		return badRequest("", "audio-start: got %d Hz, %d bytes and %d channels, want %d to %d, 1 to 4 and 1 to 8",
 			f.Rate, f.Width, f.Channels, minSampleRate, maxSampleRate)
 	}
-	if x.sound, err = x.s.spool.create(x.s.options().MaxBytes); err != nil {
+	if x.sound, err = x.s.spool.create(x.s.opt.MaxBytes); err != nil {
 		return err
 	}
 	const unknown = 0xffffffff
@@ -250,19 +250,19 @@ func (x *wyomingConn) transcribe() error {
 	defer x.setWorking(false)
 	s.inProgress.Add(1)
 	defer s.inProgress.Add(-1)
-	ctx, cancel := context.WithTimeout(context.Background(), s.options().Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.sessions.graceOver, s.safely(x.id, func(error) { cancel() }, cancel))()
 	tr, slot, waited, err := x.run(ctx)
 	fields := []any{"id", x.id, "client", addressOf(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
 	if err != nil {
 		p := s.explainSound(err, x.id)
-		s.options().Log.Info("wyoming", append(fields, "error", p.Message)...)
+		s.opt.Log.Info("wyoming", append(fields, "error", p.Message)...)
 		return p
 	}
 	s.metrics.addTranscript(slot.Name, tr)
 	s.metrics.waited.WithLabelValues(slot.Name).Observe(waited.Seconds())
-	s.options().Log.Info("wyoming", append(fields, "model", slot.Name, "audio_seconds", tr.Duration, "language", tr.Language)...)
+	s.opt.Log.Info("wyoming", append(fields, "model", slot.Name, "audio_seconds", tr.Duration, "language", tr.Language)...)
 	if err := x.send("transcript", object{"text": tokenizer.Strip(tr.Text), "language": tr.Language}); err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (x *wyomingConn) terms() (terms []transcribe.Term) {
 		}
 	}
 	if unused > 0 {
-		x.s.options().Log.Warn("names and terms of a request are left out", "id", x.id, "number", unused)
+		x.s.opt.Log.Warn("names and terms of a request are left out", "id", x.id, "number", unused)
 	}
 	return terms
 }
@@ -299,7 +299,7 @@ func (x *wyomingConn) run(ctx context.Context) (
 		return nil, nil, 0, err
 	}
 	defer release()
-	decoding := s.options().Decoding
+	decoding := s.opt.Decoding
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
 	decoding.Terms = slices.Concat(decoding.Terms, x.terms())
 	decoding.Log = withField(decoding.Log, "id", x.id)
@@ -307,7 +307,7 @@ func (x *wyomingConn) run(ctx context.Context) (
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	clip, err := s.options().Sound.OpenFile(ctx, "the sound", x.sound.file)
+	clip, err := s.opt.Sound.OpenFile(ctx, "the sound", x.sound.file)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -354,7 +354,7 @@ func (x *wyomingConn) sendError(p *problem) {
 func (s *Server) explainSound(err error, id string) *problem {
 	p := s.problemOf(err)
 	if p == nil {
-		s.options().Log.Error("request failed", "id", id, "error", err)
+		s.opt.Log.Error("request failed", "id", id, "error", err)
 		p = serverError(http.StatusInternalServerError, "The server failed to transcribe the sound. Its log has the reason.")
 	}
 	return p
@@ -365,7 +365,7 @@ func (s *Server) wyomingInfo() object {
 	by := object{"name": "OpenAI", "url": "https://github.com/openai/whisper"}
 	artifact := func(name, description string) object {
 		return object{"name": name, "description": description, "attribution": by, "installed": true,
-			"version": nilIfEmpty(s.options().Version)}
+			"version": nilIfEmpty(s.opt.Version)}
 	}
 	models := []object{}
 	s.models.mu.Lock()

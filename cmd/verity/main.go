@@ -47,7 +47,6 @@ func main() {
 func run(ctx context.Context, e cli.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
-	e.Reread = func(ctx context.Context) (*pflag.FlagSet, error) { return rereadFlags(ctx, e, args) }
 	root := newRoot(e)
 	if err := withConfig(ctx, root, e, args); err != nil {
 		e.Complain(args, fmt.Sprintf("verity: %v", err))
@@ -87,26 +86,6 @@ func inConfig(e cli.Env, c *cobra.Command, err error) error {
 		from += " " + show.Name(e.Config)
 	}
 	return fmt.Errorf("%w; --%s comes from %s", err, name, from)
-}
-
-// rereadFlags returns the flags of the command of args, with what the config file has now.
-func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet, error) {
-	root := newRoot(e)
-	if _, err := os.Lstat(e.Config); err == nil {
-		e.ConfigNamed = true // a file that is there must be readable, or the server would fall back to defaults
-	}
-	if err := withConfig(ctx, root, e, args); err != nil {
-		return nil, err
-	}
-	args, _, err := commandLine(root, args)
-	if err != nil {
-		return nil, err
-	}
-	c, rest, err := root.Find(args)
-	if err == nil {
-		err = c.ParseFlags(rest)
-	}
-	return c.Flags(), err
 }
 
 // commandLine adds the command that the arguments leave out, and translates the words of other

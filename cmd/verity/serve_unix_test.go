@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -134,73 +133,6 @@ func unixStatus(path string) int {
 	return r.StatusCode
 }
 
-// TestSystemd: the server uses the sockets that systemd has opened, and tells systemd when it is ready and when it ends.
-// As always, it wants keys if other machines can connect.
-func TestSystemd(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("*** SKIPPED: sh is not installed ***")
-	}
-	dir, err := os.MkdirTemp("", "verity")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	notices, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer notices.Close()
-	hear := func() string {
-		b := make([]byte, 100)
-		notices.SetReadDeadline(time.Now().Add(time.Minute))
-		n, _, err := notices.ReadFrom(b)
-		if err != nil {
-			t.Error(err)
-		}
-		return string(b[:n])
-	}
-	for _, at := range []string{"127.0.0.1:0", "[::]:0"} {
-		c := serverCommand(t)
-		for range 2 {
-			l, err := net.Listen("tcp", at)
-			if err != nil {
-				t.Skipf("*** SKIPPED: %v ***", err)
-			}
-			f, err := l.(*net.TCPListener).File()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			l.Close()
-			c.ExtraFiles = append(c.ExtraFiles, f)
-		}
-		args := append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, c.Path}, c.Args[1:]...)
-		c.Path, c.Args = "/bin/sh", args
-		c.Env = append(os.Environ(), "LISTEN_FDS=2", "LISTEN_FDNAMES=verity.socket:wyoming",
-			"NOTIFY_SOCKET="+notices.LocalAddr().String())
-		if at != "127.0.0.1:0" {
-			if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "lets other machines connect") {
-				t.Errorf("%s: %v, %s", at, err, out)
-			}
-			continue
-		}
-		line := start(t, c)
-		if !strings.Contains(line, " on http://127.0.0.1:") || strings.HasSuffix(line, ":8000") {
-			t.Errorf("the server writes %q", line)
-		}
-		if state := hear(); state != "READY=1" {
-			t.Errorf("at first: %q", state)
-		}
-		c.Process.Signal(syscall.SIGTERM)
-		if state := hear(); state != "STOPPING=1" {
-			t.Errorf("at last: %q", state)
-		}
-		if err := c.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestHangup: SIGHUP makes new keys valid, and revokes old ones, without ending the server.
 func TestHangup(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
@@ -232,68 +164,6 @@ func TestHangup(t *testing.T) {
 	waitUntil(t, "the new key is valid", func() bool { return status("new") == 200 })
 	if got := status("old"); got != 401 {
 		t.Errorf("the old key: %d", got)
-	}
-}
-
-// TestHangupConfig: SIGHUP reads the config file again. What can change does, what cannot is named in the log, and a file
-// that is wrong changes nothing.
-func TestHangupConfig(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("SKIPPED: SIGHUP is ignored here, as under nohup, and so it is by the server")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "config")
-	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("alias = first\n")
-	c := serverCommand(t, "--listen", "127.0.0.1:0", "--log-level", "info")
-	c.Env = append(os.Environ(), "VERITY_CONFIG="+file)
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	c.Stderr = log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
-	address := ""
-	waitUntil(t, "the server listens", func() bool {
-		all, _ := os.ReadFile(log.Name())
-		_, rest, found := strings.Cut(string(all), " on http://")
-		address, _, _ = strings.Cut(rest, "\n")
-		return found && strings.Contains(rest, "\n")
-	})
-	models := func() string {
-		r, err := http.Get("http://" + address + "/v1/models")
-		if err != nil {
-			return err.Error()
-		}
-		defer r.Body.Close()
-		body, _ := io.ReadAll(r.Body)
-		return string(body)
-	}
-	waitUntil(t, "the first alias is listed", func() bool { return strings.Contains(models(), `"first"`) })
-	for _, step := range []struct{ config, logged, listed string }{
-		{"alias = second\nqueue = 7\nmodel-memory = 99\n", "queue", `"second"`},
-		{"alias = third\ntemperature = NaN\n", "cannot be used", `"second"`},
-		{"nonsense\n", "line 1", `"second"`},
-		{"alias = fourth\n", "read again", `"fourth"`},
-	} {
-		write(step.config)
-		before, _ := os.ReadFile(log.Name())
-		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		waitUntil(t, "the log has "+step.logged, func() bool {
-			all, _ := os.ReadFile(log.Name())
-			return strings.Contains(string(all[len(before):]), step.logged)
-		})
-		waitUntil(t, step.listed+" is listed", func() bool { return strings.Contains(models(), step.listed) })
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"verity/internal/show"
 	"verity/wer"
@@ -28,9 +27,6 @@ type Env struct {
 
 	Config      string // path of the config file; empty for none
 	ConfigNamed bool   // $VERITY_CONFIG names the file, so it must exist
-
-	// Reread returns the flags of the command as they would be if it started now, with what the config file has now.
-	Reread func(context.Context) (*pflag.FlagSet, error)
 }
 
 // A UsageError is a mistake of the user. The exit status is 2.

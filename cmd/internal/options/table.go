@@ -402,7 +402,7 @@ var sections = []struct {
 	{Serving, []*Option{
 		{Name: "listen", Kind: Text, Arg: "address", Default: "127.0.0.1:8000", Max: path, Scope: Server,
 			Brief: "host:port (default 127.0.0.1:8000)",
-			Help:  "address to listen on: host:port, or unix:PATH for a unix socket. A socket from systemd replaces it"},
+			Help:  "address to listen on: host:port, or unix:PATH for a unix socket"},
 		{Name: "wyoming", Kind: Text, Arg: "address", Max: path, Scope: Server,
 			Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 		{Name: "api-key-file", Kind: Text, Arg: "file", Max: path, Scope: Server,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,7 +47,7 @@ text of each is bit for bit what transcribe writes for the file alone.
 
 By default only local clients can connect. Listening on another address requires
 --api-key-file, which may be "none". On SIGTERM the server finishes the requests it has
-accepted. On SIGHUP it reads keys, certificates and the config file again.
+accepted. On SIGHUP it reads keys and certificates again.
 
   verity serve --model ~/whisper-small --precision int8
   curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
@@ -69,8 +69,6 @@ type serveCommand struct {
 	grace    time.Duration
 	files    serve.Reloader
 	opt      serve.Options
-	flags    *pflag.FlagSet
-	server   atomic.Pointer[serve.Server] // once the model is loaded
 }
 
 func Serve(e cli.Env) *cobra.Command {
@@ -81,7 +79,6 @@ func Serve(e cli.Env) *cobra.Command {
 func newServe(e cli.Env) (s *serveCommand, c *cobra.Command) {
 	s = &serveCommand{Env: e}
 	c = cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
-	s.flags = c.Flags()
 	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return s, c
@@ -160,19 +157,22 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	s.files.Log = logger
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer s.watchHangups(ctx, stop, logger)()
-	open, err := systemdSockets()
-	defer func() { open.close() }()
-	if err != nil {
-		return err
-	}
-	s.address, s.wyoming = addressOf(open.api, s.address), addressOf(open.voice, s.wyoming)
+	defer s.watchHangups(stop, logger)()
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
 	s.limitFFmpeg()
-	if err := open.open(s.address, s.wyoming); err != nil { // before loading the model, which takes long
+	api, err := listen("listen", s.address) // before loading the model, which takes long
+	if err != nil {
 		return err
+	}
+	defer api.Close()
+	var voice net.Listener // of the Wyoming protocol; nil without
+	if s.wyoming != "" {
+		if voice, err = listen("wyoming", s.wyoming); err != nil {
+			return err
+		}
+		defer voice.Close()
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -189,24 +189,22 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		if server, err = serve.New(m.Model, s.opt); err != nil {
 			return nil, inServeFlag(err)
 		}
-		s.server.Store(server)
 		scheme := "http://"
 		switch {
-		case open.api.Addr().Network() == "unix":
+		case api.Addr().Network() == "unix":
 			scheme = ""
 		case s.cert != "":
 			scheme = "https://"
 		}
-		s.announce(show.Name(s.opt.Name), scheme+reachableAt(addressOf(open.api, "")))
-		if open.voice != nil {
+		s.announce(show.Name(s.opt.Name), scheme+reachableAt(flagAddress(api)))
+		if voice != nil {
 			background.Go(func() {
-				if err := server.ServeWyoming(open.voice); err != nil {
+				if err := server.ServeWyoming(voice); err != nil {
 					logger.Error("the Wyoming protocol is no longer served", "error", err)
 				}
 			})
-			s.announce("Wyoming", addressOf(open.voice, ""))
+			s.announce("Wyoming", flagAddress(voice))
 		}
-		background.Go(func() { notifySystemd(ctx) })
 		return server, nil
 	}
 	secure, err := s.tls()
@@ -215,10 +213,10 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	}
 	return serve.Run(ctx, load, func(h *http.Server) error {
 		if secure == nil {
-			return h.Serve(open.api)
+			return h.Serve(api)
 		}
 		h.TLSConfig = secure
-		return h.ServeTLS(open.api, "", "")
+		return h.ServeTLS(api, "", "")
 	}, logger, s.grace)
 }
 
@@ -231,9 +229,9 @@ func (s *serveCommand) announce(what, address string) {
 	fmt.Fprintf(s.Err, "verity: serving %s on %s\n", what, address)
 }
 
-// watchHangups reads keys, certificates and the config file again on SIGHUP. If the log is on a terminal, the terminal has gone, and the
+// watchHangups reads keys and certificates again on SIGHUP. If the log is on a terminal, the terminal has gone, and the
 // server ends as on SIGTERM. The caller calls end.
-func (s *serveCommand) watchHangups(ctx context.Context, stop func(), logger *slog.Logger) (end func()) {
+func (s *serveCommand) watchHangups(stop func(), logger *slog.Logger) (end func()) {
 	if signal.Ignored(syscall.SIGHUP) { // by nohup
 		return func() {}
 	}
@@ -245,69 +243,14 @@ func (s *serveCommand) watchHangups(ctx context.Context, stop func(), logger *sl
 				stop()
 				return
 			}
-			logger.Info("keys, certificates and the config file are read again")
+			logger.Info("keys and certificates are read again")
 			s.files.Reload()
-			s.reconfigure(ctx, logger)
 		}
 	}()
 	return func() {
 		signal.Stop(hangups)
 		close(hangups)
 	}
-}
-
-// reconfigure applies what has changed in the config file, and names in the log what cannot change in a server that
-// runs. If the file, or one of its values, cannot be used, nothing changes.
-func (s *serveCommand) reconfigure(ctx context.Context, logger *slog.Logger) {
-	server := s.server.Load()
-	if server == nil || s.Reread == nil {
-		logger.Warn("the config file is read again only once the model is loaded")
-		return
-	}
-	now, err := s.Reread(ctx)
-	if err != nil {
-		logger.Error("the config file cannot be used: its last content stays in use", "error", err)
-		return
-	}
-	var changed, fixed []string
-	old := map[string]string{}
-	s.flags.VisitAll(func(f *pflag.Flag) {
-		other := now.Lookup(f.Name)
-		switch {
-		case other == nil || other.Value.String() == f.Value.String():
-		case !canChange(f.Name):
-			fixed = append(fixed, f.Name)
-		default:
-			old[f.Name], changed = f.Value.String(), append(changed, f.Name)
-			if err == nil {
-				err = f.Value.Set(other.Value.String())
-			}
-		}
-	})
-	if err == nil && changed != nil {
-		s.opt.Decoding = s.decoding.Result(logger)
-		err = inServeFlag(server.Change(s.opt))
-	}
-	if err != nil {
-		for name, value := range old {
-			s.flags.Lookup(name).Value.Set(value)
-		}
-		logger.Error("the config file cannot be used: its last content stays in use", "error", err)
-		return
-	}
-	if _, err := os.Stat(s.Config); err == nil {
-		logger.Info("the config file has been read again", "changed", append([]string{}, changed...))
-	}
-	if fixed != nil {
-		logger.Warn("these settings change only when the server is started again", "settings", fixed)
-	}
-}
-
-// canChange reports whether a flag can change in a server that runs: how to decode, and which names to answer to.
-func canChange(flag string) bool {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	setup.Decoding(&options.Decoding{}, options.Server)(f)
-	return f.Lookup(flag) != nil || flag == "origin" || flag == "alias"
 }
 
 // load loads the default model, describes the others, and completes the server's options.

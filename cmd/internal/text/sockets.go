@@ -1,7 +1,6 @@
 package text
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,73 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/coreos/go-systemd/v22/activation"
-	"github.com/coreos/go-systemd/v22/daemon"
 )
-
-// sockets are what the server listens on.
-type sockets struct {
-	api   net.Listener
-	voice net.Listener // of the Wyoming protocol; nil without
-}
 
 // unixPrefix precedes the path of a unix socket in an address.
 const unixPrefix = "unix:"
 
-// systemdSockets returns the sockets that systemd has opened for this process: the one named wyoming is for Wyoming.
-func systemdSockets() (s sockets, err error) {
-	named, err := activation.ListenersWithNames()
-	if err != nil {
-		return s, err
-	}
-	count := 0
-	for name, list := range named {
-		for _, l := range list {
-			switch {
-			case l == nil:
-				return s, errors.New("got a socket from systemd that is no stream: want ListenStream in the unit")
-			case name == "wyoming":
-				s.voice = l
-			default:
-				s.api = l
-				count++
-			}
-		}
-	}
-	if count > 1 {
-		return s, fmt.Errorf("got %d sockets from systemd, want one; that of Wyoming needs FileDescriptorName=wyoming", count)
-	}
-	return s, nil
-}
-
-// open opens the addresses that systemd has not opened.
-func (s *sockets) open(api, voice string) (err error) {
-	if s.api == nil {
-		if s.api, err = listen("listen", api); err != nil {
-			return err
-		}
-	}
-	if s.voice == nil && voice != "" {
-		s.voice, err = listen("wyoming", voice)
-	}
-	return err
-}
-
-func (s *sockets) close() {
-	for _, l := range []net.Listener{s.api, s.voice} {
-		if l != nil {
-			l.Close()
-		}
-	}
-}
-
-// addressOf returns the address of a listener as a flag spells it; other if there is no listener.
-func addressOf(l net.Listener, other string) string {
-	switch {
-	case l == nil:
-		return other
-	case l.Addr().Network() == "unix":
+// flagAddress returns the address of a listener as a flag spells it.
+func flagAddress(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
 		return unixPrefix + l.Addr().String()
 	}
 	return l.Addr().String()
@@ -134,14 +74,6 @@ func listenUnix(name string) (net.Listener, error) {
 		return nil, err
 	}
 	return net.Listen("unix", name)
-}
-
-// notifySystemd tells systemd, if it has started this process, that the server is ready, and when ctx ends, that it
-// stops.
-func notifySystemd(ctx context.Context) {
-	daemon.SdNotify(false, daemon.SdNotifyReady)
-	<-ctx.Done()
-	daemon.SdNotify(false, daemon.SdNotifyStopping)
 }
 
 // reachable reports whether other machines may reach an address, and what is wrong with it.
