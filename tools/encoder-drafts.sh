@@ -53,7 +53,7 @@ for r in $rows; do
 	german) row "$r" --language de --repeats 4 "$speech"/de/*.flac ;;
 	dutch) row "$r" --language nl --repeats 2 "$speech"/nl/nl_*.flac ;;
 	batch8) row "$r" $english --batch 8 ;;
-	nospeech) row "$r" --language en --vad off --repeats 3 "$speech"/nospeech/* ;;
+	nospeech) row "$r" --language en --vad=off --repeats 3 "$speech"/nospeech/* ;;
 	translation) row "$r" --language de --task translate --repeats 4 "$speech"/de/*.flac ;;
 	*) echo "row $r: not known" >&2 && exit 2 ;;
 	esac

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,8 +22,8 @@ import (
 // executed matches characters that control a terminal or reverse the order of text.
 var executed = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]|e\nb")
 
-// TestControlCharacters passes control characters in file names and in the values of flags,
-// variables and config keys. No output may contain them raw or as line breaks, or repeat a huge
+// TestControlCharacters passes control characters in file names and in the values of flags
+// and variables. No output may contain them raw or as line breaks, or repeat a huge
 // value whole.
 func TestControlCharacters(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -53,10 +52,9 @@ func TestControlCharacters(t *testing.T) {
 	}
 	huge := strings.Repeat("语", 30_000)
 	names := []string{odd, odd + ".wav", odd + ".flac", odd + ".jsonl", odd + ".json", "absent" + odd}
-	config := ""
 	try := func(args ...string) {
 		var out, stderr bytes.Buffer
-		code := run(t.Context(), cli.Env{In: strings.NewReader(odd), Out: &out, Err: &stderr, Config: config}, args)
+		code := run(t.Context(), cli.Env{In: strings.NewReader(odd), Out: &out, Err: &stderr}, args)
 		if stderr.Len() > 20_000 {
 			t.Errorf("%.40q: status %d, and %d bytes such as %.600q", args, code, stderr.Len(), stderr.Bytes())
 		}
@@ -101,14 +99,6 @@ func TestControlCharacters(t *testing.T) {
 			t.Setenv(o.Variable(), value)
 			try("transcribe", "absent"+odd)
 			os.Unsetenv(o.Variable()) // t.Setenv puts it back
-			for _, text := range []string{o.Name + " = " + value, o.Name + " = " + strconv.Quote(value[:len(value)/2]), value + " = 1"} {
-				if err := os.WriteFile("config", []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				config = "config"
-				try("transcribe", "absent"+odd)
-				config = ""
-			}
 		}
 	}
 	model := modelDir(t)

@@ -1,6 +1,6 @@
 // Verity transcribes speech with Whisper models.
 //
-//	arguments → withCommand → Translate → withConfig → a command of cmd/internal → exit status
+//	arguments → commandLine → applyVariables → a command of cmd/internal → exit status
 //
 // Results go to standard output, and nothing else does. Progress and logs go to standard
 // error, progress only on a terminal. "verity help" and "verity help COMMAND" explain

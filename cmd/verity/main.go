@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/measure"
 	"verity/cmd/internal/models"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/cmd/internal/text"
 	"verity/internal/show"
@@ -37,7 +37,6 @@ func main() {
 	code := run(ctx, cli.Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
-		Config: configPath(), ConfigNamed: os.Getenv(configVariable) != "" && configPath() != "",
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -48,31 +47,39 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
 	root := newRoot(e)
-	if err := withConfig(ctx, root, e, args); err != nil {
-		e.Complain(args, fmt.Sprintf("verity: %v", err))
-		return 2
-	}
 	root.SetIn(e.In)
 	root.SetErr(e.Err)
-	typed := args
-	args, notes, err := commandLine(root, args)
+	args = commandLine(root, args)
+	root.SetArgs(args)
 	cmd, _, _ := root.Find(args) // for the name in an error
+	err := applyVariables(cmd)
 	if err == nil {
-		cmd.Annotations = map[string]string{foreignWords: strings.Join(notes, "\n")}
-		if cli.WritesFile(typed) {
-			cmd.Annotations[writesFile] = "true"
-		}
-		root.SetArgs(args)
 		cmd, err = root.ExecuteContextC(ctx)
 	}
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
-	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), inConfig(e, cmd, err))
+	return e.Fail(ctx, cmd.CommandPath(), append(args, presets(cmd)...), namingVariable(cmd, err))
 }
 
-// inConfig adds to an error about a flag that nobody typed where its value comes from.
-func inConfig(e cli.Env, c *cobra.Command, err error) error {
+// applyVariables makes the values of environment variables the defaults of a command's flags.
+func applyVariables(c *cobra.Command) error {
+	for _, o := range options.All() {
+		f, value := c.Flags().Lookup(o.Name), os.Getenv(o.Variable())
+		if f == nil || value == "" || o.Scope&(options.Configurable|options.Server) == 0 {
+			continue
+		}
+		if err := f.Value.Set(value); err != nil {
+			return cli.Usagef("$%s=%s: %w", o.Variable(), show.Line(value), err)
+		}
+		f.DefValue = f.Value.String()
+		cli.Must(c.Flags().SetAnnotation(o.Name, cli.FromKey, []string{"$" + o.Variable()}))
+	}
+	return nil
+}
+
+// namingVariable adds to an error about a flag that nobody typed which variable its value comes from.
+func namingVariable(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -81,68 +88,40 @@ func inConfig(e cli.Env, c *cobra.Command, err error) error {
 	if f == nil || f.Changed || f.Annotations[cli.FromKey] == nil {
 		return err
 	}
-	from := f.Annotations[cli.FromKey][0]
-	if !strings.HasPrefix(from, "$") {
-		from += " " + show.Name(e.Config)
-	}
-	return fmt.Errorf("%w; --%s comes from %s", err, name, from)
+	return fmt.Errorf("%w; --%s comes from %s", err, name, f.Annotations[cli.FromKey][0])
 }
 
-// commandLine adds the command that the arguments leave out, and translates the words of other
-// programs. Shells ask for completions of such command lines, too.
-func commandLine(root *cobra.Command, args []string) (out, notes []string, err error) {
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-		completeFlags(root)
-		return append(args[:1:1], withCommand(root, args[1:])...), nil, nil
-	}
-	if err := misread(args); err != nil {
-		return args, nil, err
-	}
-	return cli.Translate(root, withCommand(root, args))
-}
-
-// longDash matches a flag that begins with a dash; a text or a name may begin with one, too.
-var longDash = regexp.MustCompile(`^[–—]-?([a-z][a-z_-]*)(=.*)?$`)
-
-// misread returns the error of a command line that the shell or a word processor has changed: it has parted a name with
-// spaces, or made one long dash of two hyphens.
-func misread(args []string) error {
-	for i, arg := range args {
-		if _, err := os.Stat(arg); err == nil {
-			continue
-		}
-		if m := longDash.FindStringSubmatch(arg); m != nil {
-			want := "two hyphens, --" + m[1]
-			if len(m[1]) == 1 {
-				want = "a hyphen, -" + m[1]
-			}
-			return cli.Usagef("%s begins with a long dash: type %s", show.Name(arg), want)
-		}
-		for n := i + 2; n <= min(len(args), i+12); n++ {
-			name := strings.Join(args[i:n], " ")
-			if info, err := os.Stat(name); err == nil && !info.IsDir() {
-				words := slices.Concat([]string{"verity"}, args[:i], []string{name}, args[n:])
-				for k, word := range words {
-					if strings.Contains(word, " ") {
-						words[k] = `"` + word + `"`
-					}
-				}
-				return cli.Usagef("a name with spaces needs quotes: %s", strings.Join(words, " "))
-			}
-		}
-	}
-	return nil
-}
-
-// preset returns the values that flags of a command got from the config file or the environment.
-func preset(c *cobra.Command) (values []string) {
+// presets returns the values that flags of a command got from the environment.
+func presets(c *cobra.Command) (values []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cli.FromKey] != nil {
 			values = append(values, f.DefValue)
 		}
 	})
 	return values
+}
+
+// formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
+var formatFlags = map[string]string{
+	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
+}
+
+// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags.
+func commandLine(root *cobra.Command, args []string) []string {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsage(root)
+		completeFlags(root)
+		return append(args[:1:1], withCommand(root, args[1:])...)
+	}
+	args = slices.Clone(withCommand(root, args))
+	for i, arg := range args {
+		if format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]; format != "" {
+			args[i] = "--output-format=" + format
+		} else if arg == "--" {
+			break
+		}
+	}
+	return args
 }
 
 // isTerminal reports whether f is a terminal that understands escape sequences.
@@ -182,12 +161,8 @@ func newRoot(e cli.Env) *cobra.Command {
 		SilenceErrors: true,
 		Args:          cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f, ok := e.In.(*os.File); ok {
-				if info, err := f.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
-					return cli.Usagef("no FILE is named; for standard input, run verity -")
-				}
-			}
-			return c.Help()
+			c.SetOut(e.Err)
+			return cmp.Or(c.Help(), cli.Usagef("no FILE is named; for standard input, run verity -"))
 		},
 
 		// The shell offers files, too, since "verity FILE" transcribes.
@@ -197,7 +172,7 @@ func newRoot(e cli.Env) *cobra.Command {
 	}
 	cobra.EnableCommandSorting = false
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.SetGlobalNormalizationFunc(cli.Dashes)
+	root.SetGlobalNormalizationFunc(cli.Normalize)
 	root.SetOut(e.Out) // completionCommand remembers it
 	for _, g := range []struct {
 		title    string
@@ -208,7 +183,7 @@ func newRoot(e cli.Env) *cobra.Command {
 			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e),
 		}},
 		{"Models", []*cobra.Command{models.Models(e), models.Info(e), models.Quantize(e), models.Synth(e)}},
-		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},
+		{"Shell", []*cobra.Command{versionCommand(e), manualCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -221,34 +196,8 @@ func newRoot(e cli.Env) *cobra.Command {
 	helpCommand(root)
 	completionCommand(root)
 	cli.AddHelp(root)
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		if notes := c.Annotations[foreignWords]; notes != "" && !isQuiet(c) {
-			e.Complain(nil, "verity: "+strings.ReplaceAll(notes, "\n", "\nverity: "))
-		}
-		return cli.Contradiction(c.Flags())
-	}
-	root.PersistentPostRun = func(c *cobra.Command, _ []string) { noteOutput(c, e) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.Contradiction(c.Flags()) }
 	return root
-}
-
-// Annotations of a command: that its command line would write files in another program, and notes on words of others.
-const (
-	writesFile   = "writes a file"
-	foreignWords = "words of another program"
-)
-
-func isQuiet(c *cobra.Command) bool {
-	f := c.Flags().Lookup("quiet")
-	return f != nil && f.Value.String() == "true"
-}
-
-// noteOutput tells users of other programs that the output is not a file.
-func noteOutput(c *cobra.Command, e cli.Env) {
-	dir := c.Flags().Lookup("output-dir")
-	if c.Annotations[writesFile] == "" || dir == nil || dir.Value.String() != "" || isQuiet(c) {
-		return
-	}
-	e.Complain(nil, "verity: the text went to standard output; --output-dir . writes files here")
 }
 
 // withCommand makes "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: the first

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,9 +23,6 @@ type Env struct {
 	Out, Err io.Writer
 
 	OutTerminal, ErrTerminal bool // whether Out and Err are terminals
-
-	Config      string // path of the config file; empty for none
-	ConfigNamed bool   // $VERITY_CONFIG names the file, so it must exist
 }
 
 // A UsageError is a mistake of the user. The exit status is 2.
@@ -115,18 +111,13 @@ func NoArgs(c *cobra.Command, args []string) error {
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	near := DidYouMean(wer.Nearest(args[0], names))
-	switch {
-	case !c.HasParent() && Habits()[args[0]].Note != "":
-		near = ": " + Habits()[args[0]].Note
-	case near != "":
+	switch near := wer.Nearest(args[0], names); {
+	case len(near) > 0:
+		return Usagef("there is no command %q%s", args[0], DidYouMean(near))
 	case c.HasParent():
-		near = "; want " + show.JoinOr(names)
-	default:
-		files, _ := filepath.Glob(strings.Trim(args[0], `'"`) + ".*") // the name without its ending, as Windows shows it
-		return UsageError{Err: fmt.Errorf("there is no command %q, and no such file%s", args[0], DidYouMean(files)), NeedHelp: len(files) == 0}
+		return Usagef("there is no command %q; want %s", args[0], show.JoinOr(names))
 	}
-	return Usagef("there is no command %q%s", args[0], near)
+	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
 }
 
 // Version is the version of the program, which main sets. Records contain it.

@@ -16,7 +16,7 @@ import (
 // Annotations of flags.
 const (
 	GroupKey = "verity_group" // the heading of the flag in help
-	FromKey  = "verity_from"  // where its default comes from, if not from the program
+	FromKey  = "verity_from"  // the environment variable that its default comes from
 )
 
 // HelpWidth is the width of help, which fits a terminal of the usual size.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,12 +27,13 @@ func FlagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		return unknownFlag(c, "--"+unknown.GetSpecifiedName())
+		return unknownFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
+		of := ""
 		if all := unknown.GetSpecifiedShortnames(); len(all) > 1 {
-			return Usagef("there is no flag -%s, of -%s; long flags begin with two hyphens", unknown.GetSpecifiedName(), all)
+			of = ", of -" + all + "; long flags begin with two hyphens"
 		}
-		return UsageError{Err: fmt.Errorf("there is no flag -%s", unknown.GetSpecifiedName()), NeedHelp: true}
+		return noFlag("-" + unknown.GetSpecifiedName() + of)
 	case errors.As(err, &missing):
 		name, kind := missing.GetFlag().Name, missing.GetFlag().Value.Type()
 		return Usagef("--%s: the value is missing; want --%s %s", name, name, strings.ToUpper(kind))
@@ -47,26 +49,28 @@ func FlagError(c *cobra.Command, err error) error {
 
 // unknownFlag returns the error of a long flag that a command does not have, as it was typed.
 func unknownFlag(c *cobra.Command, typed string) error {
-	name := string(Dashes(nil, strings.TrimPrefix(typed, "--")))
+	name := strings.ReplaceAll(typed, "_", "-")
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			names = append(names, f.Name)
+			names = append(names, "--"+f.Name)
 		}
 	})
-	near := wer.Nearest(name, names)
-	if len(near) > 0 {
-		for i := range near {
-			near[i] = "--" + near[i]
-		}
-		return Usagef("there is no flag %s%s", typed, DidYouMean(near))
+	if near := wer.Nearest("--"+name, names); len(near) > 0 {
+		return Usagef("there is no flag --%s%s", typed, DidYouMean(near))
 	}
 	for _, other := range c.Root().Commands() {
 		if f := other.Flags().Lookup(name); f != nil && !f.Hidden {
-			return Usagef("there is no flag %s: use %s --%s", typed, other.CommandPath(), name)
+			return Usagef("there is no flag --%s: use %s --%s", typed, other.CommandPath(), name)
 		}
 	}
-	return UsageError{Err: fmt.Errorf("there is no flag %s", typed), NeedHelp: true}
+	return noFlag("--" + typed)
+}
+
+// noFlag returns the error of a flag that no command has.
+func noFlag(typed string) error {
+	return UsageError{NeedHelp: true, Err: fmt.Errorf("there is no flag %s; docs/GUIDE.md, \"Coming from another program\", "+
+		"lists the flags of whisper, whisper.cpp and faster-whisper", typed)}
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.
@@ -74,7 +78,17 @@ var goTypes = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
 }
 
-// Dashes lets flags be written with underscores, as Python does: --output_format.
-func Dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+// aliases are the names of flags in other programs that mean the same as ours.
+var aliases = map[string]string{
+	"audio-ctx": "audio-context", "batched": "chunked", "cpu-threads": "threads", "local-files-only": "offline",
+	"logprob-thold": "logprob-threshold", "model-cache-only": "offline", "model-directory": "model", "no-prints": "quiet",
+	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
+	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
+	"temperature-inc": "temperature-increment-on-fallback", "vad-filter": "vad", "vad-onset": "vad-threshold",
+}
+
+// Normalize returns the name of a flag, which may be written with underscores, as in Python, or be an alias.
+func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	name = strings.ReplaceAll(name, "_", "-")
+	return pflag.NormalizedName(cmp.Or(aliases[name], name))
 }

@@ -39,7 +39,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	j.addText(c)
 	j.workerFlags.AddFlagSet(j.textFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
-	c.SetGlobalNormalizationFunc(cli.Dashes)
+	c.SetGlobalNormalizationFunc(cli.Normalize)
 	cli.UseHelpTemplate(c)
 	c.SilenceUsage, c.SilenceErrors = true, true
 	return j

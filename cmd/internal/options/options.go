@@ -1,10 +1,10 @@
-// Package options is the one table of all options of a run, which a flag, a key of the
-// configuration file, an environment variable or a field of a request can set.
+// Package options is the one table of all options of a run, which a flag, an environment
+// variable or a field of a request can set.
 //
 //	Find("beam-size").Parse("5") → Value, or an error that states what is wanted
 //	Option.Set(&decoding, Value); decoding.Result(log) → transcribe.Options
 //
-// Flags, keys, variables, form fields, completion, help, manual pages,
+// Flags, variables, form fields, completion, help, manual pages,
 // docs/reference/CLI.md and the names in errors derive from the table.
 package options
 
@@ -28,7 +28,7 @@ import (
 type Scope uint8
 
 const (
-	Configurable Scope = 1 << iota // the configuration file and $VERITY_NAME
+	Configurable Scope = 1 << iota // $VERITY_NAME
 	Server                         // a flag of serve
 	Request                        // a field of a request to the server
 )

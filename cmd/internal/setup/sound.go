@@ -26,7 +26,6 @@ import (
 	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/show"
-	"verity/transcript"
 	"verity/wer"
 )
 
@@ -126,22 +125,13 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	}
 }
 
-// betterName ends the error of a file that does not exist: what the user meant, if it can be guessed.
+// betterName ends the error of a file that does not exist with what the user may have meant.
 func betterName(name string) string {
-	home, err := os.UserHomeDir()
-	if unquoted := strings.Trim(name, `'"`); unquoted != name {
-		return "; the quotes are part of the name: leave them out, " + show.Name(unquoted)
-	} else if err == nil && (strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`)) {
-		return "; the shell has not replaced ~: write " + show.Name(home+name[1:])
+	near := cli.DidYouMean(soundsLike(name))
+	if near == "" && !strings.ContainsAny(name, `./\`) { // off, True
+		return "; the value of a switch follows an equals sign, as in --vad=" + show.Name(name)
 	}
-	if format := transcript.Format(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(transcript.Formats(), format) {
-		return "; to write a text, add -o DIRECTORY -f " + string(format)
-	}
-	if near := cli.DidYouMean(soundsLike(name)); near != "" || filepath.IsAbs(name) {
-		return near
-	}
-	here, _ := os.Getwd()
-	return " in " + show.Name(filepath.Join(here, filepath.Dir(name))) + ": go to its folder with cd, or drag the file into the terminal"
+	return near
 }
 
 // soundsLike returns the sound files whose names are like that of a file that does not exist.

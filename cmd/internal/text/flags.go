@@ -203,11 +203,20 @@ func (t *fileRun) outputs() []transcript.Format {
 	return []transcript.Format{transcript.TXT}
 }
 
-// bindFormats adds --output-format.
+// bindFormats adds --output-format, which may be repeated.
 func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
-	cli.AddOption(f, "output-format", func(v options.Value) (err error) {
-		if *to = nil; v.Text != "" {
-			*to, err = options.Formats(v.Text)
+	cli.AddOption(f, "output-format", func(v options.Value) error {
+		if !f.Changed("output-format") {
+			*to = nil // the default
+		}
+		if v.Text == "" {
+			return nil
+		}
+		list, err := options.Formats(v.Text)
+		for _, format := range list {
+			if !slices.Contains(*to, format) {
+				*to = append(*to, format)
+			}
 		}
 		return err
 	})
