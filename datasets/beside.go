@@ -31,8 +31,6 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 		case err != nil:
 		case strings.ContainsAny(id, "/\\\x00"):
 			err = errBadName
-		case d.options.checkText(text) != nil:
-			err = errBlank
 		case name == "":
 			u.Audio, err = existing(filepath.Join(folder, id+".flac"))
 		default:
@@ -89,10 +87,7 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	u := Utterance{ID: d.relative(file)}
 	var err error
 	u.Text, err = readText(ctx, stem+".txt")
-	switch {
-	case err == nil:
-		err = d.options.checkText(u.Text)
-	case errors.Is(err, errNoTranscript):
+	if errors.Is(err, errNoTranscript) {
 		if _, stated := existing(stem + ".rttm"); stated == nil { // who speaks when is a reference, too
 			u.NoText, err = true, nil
 		}

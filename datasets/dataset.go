@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"verity/internal/show"
@@ -15,7 +16,7 @@ import (
 // An Utterance is a piece of sound and its reference text.
 type Utterance struct {
 	ID       string // unique within the dataset
-	Text     string // the reference; blank means silence, which Options.AllowEmpty must permit
+	Text     string // the reference; blank means silence
 	Lang     string // empty if not stated; as the dataset writes it: "en", "sv-SE"
 	Duration float64
 	Offset   float64 // start of the utterance in the audio
@@ -42,15 +43,22 @@ type Options struct {
 	// usual names that the row has.
 	Audio, Text string
 
-	Split      string // read only rows of jsonl, tsv or csv whose field "split" has this value; empty means all
-	AllowEmpty bool   // a blank text means silence; otherwise such a row is broken, like one without a text
+	Split string // read only rows of jsonl, tsv or csv whose field "split" has this value; empty means all
 }
 
 // maxLine bounds a line, or a text file of a folder, in bytes. A longer one is a broken row.
 const maxLine = 1 << 20
 
-// canSplit reports whether rows of a format may have a field "split".
-func canSplit(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
+// manifestSplit matches the path of a manifest and a split of it: m.jsonl:test.
+var manifestSplit = regexp.MustCompile(`(?i)^(.*\.(?:jsonl|ndjson|json|tsv|csv)):([^/\\]+)$`)
+
+// CutSplit returns the path of a dataset and the split that follows it after a colon, if any.
+func CutSplit(path string) (file, split string) {
+	if m := manifestSplit.FindStringSubmatch(path); m != nil {
+		return m[1], m[2]
+	}
+	return path, ""
+}
 
 // A RowError is a row that cannot be used.
 type RowError struct {

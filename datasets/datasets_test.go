@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 				"1-2-0|ONE TWO|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|en|0+0|LS/1/2/1-2-1.wav",
 				"! LS/1/2/1-2.trans.txt:4: sound file LS/1/2/1-2-3.flac: there is no such file",
-				"! LS/1/2/1-2.trans.txt:5: has an empty text; allow-empty-text accepts it, if nothing is said there",
+				"! LS/1/2/1-2.trans.txt:5: sound file LS/1/2/1-2-4.flac: there is no such file",
 				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
 				"! LS/1/2/1-2-9.flac: has no transcript: want a .txt file of the same name beside it"},
 			"lost audio and lost lines are both reported; names order, not numbers",
@@ -143,7 +143,6 @@ func TestFormats(t *testing.T) {
 		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: the folder has several manifests: name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
 		{"missing", nil, "no", Options{}, []string{"open: dataset no: there is no such file"}, ""},
-		{"no split", []string{"a.wav", ""}, ".", Options{Split: "test"}, []string{"open: dataset ROOT: no row is of this split: folder has no field split"}, "a filter that cannot work must not pass everything"},
 		{"broken parquet", []string{"x.parquet", "PAR1 not really PAR1"}, ".", Options{}, []string{"parquet: x.parquet", "! x.parquet: "}, "an unreadable file is reported"},
 	}
 	for _, tt := range tests {
@@ -224,7 +223,7 @@ func TestSharedCorpora(t *testing.T) {
 	}{
 		{"digits", "jsonl", 7899, 0},
 		{"digits/manifest.jsonl", "jsonl", 7899, 0},
-		{"speech", "jsonl", 168, 14}, // twelve rows of silence; two state "text": null: no transcript is known
+		{"speech", "jsonl", 180, 2}, // two state "text": null: no transcript is known
 		{"librispeech", "librispeech", 0, 0},
 	}
 	for _, tt := range tests {
@@ -248,8 +247,7 @@ func TestSharedCorpora(t *testing.T) {
 }
 
 // TestEmptyText gives every kind of dataset a text that is blank and, where it can
-// have one, a row without any: both are broken, and only the blank one can be
-// allowed.
+// have one, a row without any: only that one is broken.
 func TestEmptyText(t *testing.T) {
 	type row struct {
 		Audio []byte  `parquet:"audio"`
@@ -278,33 +276,18 @@ func TestEmptyText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		root := tree(t, tt.files...)
-		for _, allow := range []bool{false, true} {
-			d, err := Open(t.Context(), root, Options{AllowEmpty: allow})
-			if err != nil || d.Format != tt.format {
-				t.Fatal(d, err)
+		d, err := Open(t.Context(), root, Options{})
+		if err != nil || d.Format != tt.format {
+			t.Fatal(d, err)
+		}
+		silent, broken := 0, false
+		for u, err := range d.All(t.Context()) {
+			if broken = broken || err != nil; err == nil && strings.TrimSpace(u.Text) == "" {
+				silent++
 			}
-			silent, broken, hints := 0, 0, 0
-			for u, err := range d.All(t.Context()) {
-				switch {
-				case err == nil && strings.TrimSpace(u.Text) == "":
-					silent++
-				case err != nil:
-					broken++
-					if strings.Contains(err.Error(), "empty text") {
-						hints++
-					}
-				}
-			}
-			want := [3]int{0, 1, 1}
-			if allow {
-				want = [3]int{1, 0, 0}
-			}
-			if tt.none {
-				want[1]++
-			}
-			if got := [3]int{silent, broken, hints}; got != want {
-				t.Errorf("%s, allowed %v: silent, broken, of these empty = %v, want %v", tt.format, allow, got, want)
-			}
+		}
+		if silent != 1 || broken != tt.none {
+			t.Errorf("%s: %d silent rows, broken ones: %v, want 1, %v", tt.format, silent, broken, tt.none)
 		}
 	}
 }
@@ -391,8 +374,10 @@ func TestCheckSplit(t *testing.T) {
 			t.Errorf("%s, split %q: %q, want %q", tt.file, tt.split, got, tt.want)
 		}
 	}
-	if _, err := Open(t.Context(), tree(t, "a.wav", ""), Options{Split: "x"}); !errors.Is(err, ErrSplit) {
-		t.Errorf("a split of a folder: %v, want ErrSplit", err)
+	for path, want := range map[string]string{"a/m.jsonl:test": "test", `C:\m.TSV:a:b`: "a:b", `C:\data`: "", "m.jsonl": "", "s3:m.csv:a/b": ""} {
+		if file, split := CutSplit(path); split != want || want == "" && file != path {
+			t.Errorf("CutSplit(%s) = %s, %s, want the split %q", path, file, split, want)
+		}
 	}
 }
 

@@ -44,9 +44,6 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case err != nil:
 		return nil, fmt.Errorf("dataset %s: %w", path, shorten(err))
 	}
-	if o.Split != "" && !canSplit(d.Format) {
-		return nil, fmt.Errorf("dataset %s: %w: %s has no field split", path, ErrSplit, d.Format)
-	}
 	return d, nil
 }
 

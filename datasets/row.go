@@ -89,16 +89,7 @@ func (e *ColumnsError) Error() string {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
-	errBlank   = errors.New("has an empty text; allow-empty-text accepts it, if nothing is said there")
 )
-
-// checkText checks the text of a row; nil if it is usable.
-func (o Options) checkText(text string) error {
-	if strings.TrimSpace(text) == "" && !o.AllowEmpty {
-		return errBlank
-	}
-	return nil
-}
 
 // utterance converts a row of a manifest to an utterance, or says what is wrong with
 // it; the ID may be set even then. source finds the sound of a name.
@@ -143,9 +134,6 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 		return u, cmp.Or(f.lacks("text", o.Text, textNames), errNoText)
 	default:
 		u.Text = textOf(u.Turns)
-	}
-	if err := o.checkText(u.Text); err != nil {
-		return u, err
 	}
 	u.Audio, err = source(name)
 	return u, err

@@ -3,16 +3,11 @@ package diarize
 import "verity/transcript"
 
 // Label names the speaker of each word of t, which needs word times (transcribe.Options.WordTimestamps), and of each
-// segment without words, and adds the turns and the speakers' vectors. Where nobody was found, t stays as it is.
+// segment without words, and adds the turns. Where nobody was found, t stays as it is.
 // Transcript.CutAtSpeakers then ends segments where the speaker changes.
 func (d *Diarization) Label(t *transcript.Transcript) {
-	if len(d.Turns) == 0 {
-		return
-	}
-	t.SetTurns(d.namedTurns())
-	t.Embeddings = map[string][]float32{}
-	for i, name := range d.Names {
-		t.Embeddings[name] = d.Voices[i]
+	if len(d.Turns) > 0 {
+		t.SetTurns(d.namedTurns())
 	}
 }
 

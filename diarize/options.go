@@ -2,6 +2,8 @@ package diarize
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"verity/parallel"
 )
@@ -37,6 +39,25 @@ type OptionError struct {
 
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("diarize: option %s: %s", e.Field, e.Problem)
+}
+
+// Parse reads how many speakers there are: voice (to find out), a number, or bounds of it, such as 2-4.
+func Parse(text string) (Options, error) {
+	first, second, bounded := strings.Cut(text, "-")
+	if !bounded {
+		second = first
+	}
+	least, err1 := strconv.Atoi(first)
+	most, err2 := strconv.Atoi(second)
+	switch {
+	case text == "voice":
+		return Options{}, nil
+	case err1 != nil || err2 != nil || least < 1 || least > most || most > MaxSpeakers:
+		return Options{}, fmt.Errorf("want voice, or how many speakers there are, from 1 to %d, as 3 or 2-4", MaxSpeakers)
+	case bounded:
+		return Options{Min: least, Max: most}, nil
+	}
+	return Options{Speakers: least}, nil
 }
 
 // Check returns an *OptionError if o cannot be used.

@@ -58,8 +58,6 @@ type request struct {
 	temperature   *float64
 	increment     *float64         // of the temperature, for each further attempt
 	speakers      *diarize.Options // nil: they are not identified
-	leastSpeakers int
-	mostSpeakers  int
 	knownNames    []string         // of speakers
 	references    []*spoolFile     // the sound of each
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
@@ -278,9 +276,7 @@ var formFields = map[string]fieldSetter{
 	"stream":     setSwitch(func(q *request, on bool) { q.stream = on }),
 	"vad_filter": setSwitch((*request).setVAD), // of speaches and faster-whisper
 
-	"speakers":     setSpeakers,
-	"min_speakers": setCount(func(q *request, n int) { q.leastSpeakers = n }),
-	"max_speakers": setCount(func(q *request, n int) { q.mostSpeakers = n }),
+	"speakers": setSpeakers,
 }
 
 // listFields are the fields that a form may hold more than once: name, name[] or name[0].

@@ -86,18 +86,16 @@ func (p *modelPool) setLoaded(m *modelSlot, model *transcribe.Model, unload func
 	model.Batch.OnPass(func(sequences, _ int) { p.server.metrics.batch.Observe(float64(sequences)) })
 }
 
-// find returns the model with a name that a request gives; nil if there is none. The first model also answers to
-// published spellings of its name, OpenAI's model names, aliases, and an empty name.
+// find returns the model with a name that a request gives; nil if there is none. A single model answers to any name;
+// the first of several also to published spellings of its name, OpenAI's model names, and an empty name.
 func (p *modelPool) find(name string) *modelSlot {
 	first, plain := p.slots[0], canonicalName(name)
-	for _, m := range p.slots[1:] { // before the aliases of the first, one of which may be "*"
+	for _, m := range p.slots[1:] {
 		if plain == canonicalName(m.Name) && name != first.Name {
 			return m
 		}
 	}
-	isAlias := func(alias string) bool { return alias == name || alias == "*" }
-	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) ||
-		slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
+	if len(p.slots) == 1 || name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) {
 		return first
 	}
 	return nil
@@ -238,18 +236,13 @@ func (p *modelPool) handle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listing describes all models, and the first once more under each alias.
+// listing describes all models.
 func (p *modelPool) listing() modelList {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := modelList{Object: "list"}
 	for _, m := range p.slots {
 		all.Data = append(all.Data, p.describe(m.Name, m))
-	}
-	for _, alias := range p.server.opt.Aliases {
-		if alias != "*" {
-			all.Data = append(all.Data, p.describe(alias, p.slots[0]))
-		}
 	}
 	return all
 }
@@ -269,7 +262,7 @@ type modelObject struct {
 	OwnedBy string `json:"owned_by"`
 
 	// Not OpenAI's. The fields after Loaded are empty until the model is first loaded.
-	Root       string     `json:"root"` // the model that an alias stands for
+	Root       string     `json:"root"` // the name of the model
 	Loaded     bool       `json:"loaded"`
 	Translates bool       `json:"translates"`
 	Languages  []language `json:"languages,omitzero"`

@@ -42,10 +42,6 @@ type Options struct {
 	// MaxMemory limits the bytes of all models of More that are loaded at the same time. 0 means no limit.
 	MaxMemory int64
 
-	// Aliases are further names of the first model; "*" stands for every name. Published spellings of its name,
-	// such as "openai/whisper-small", and OpenAI's model names need no alias.
-	Aliases []string
-
 	// Version is the version of the program, for metrics.
 	Version string
 

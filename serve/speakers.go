@@ -24,50 +24,23 @@ import (
 // diarizedJSON is OpenAI's format with the speaker of each segment.
 const diarizedJSON = "diarized_json"
 
-// setSpeakers sets speakers: voice, one, or their number.
+// setSpeakers sets speakers: voice, one, or how many there are.
 func setSpeakers(_ *Server, q *request, f formField) error {
-	switch n, err := strconv.Atoi(f.value); {
-	case f.value == "voice":
-		q.speakers = new(diarize.Options)
-	case f.value == "one":
-		q.speakers = nil
-	case err == nil && n >= 1 && n <= diarize.MaxSpeakers:
-		q.speakers = &diarize.Options{Speakers: n}
-	default:
-		return f.bad("voice, one (no labels), or how many speakers there are, from 1 to " + strconv.Itoa(diarize.MaxSpeakers))
-	}
-	return nil
-}
-
-// setCount returns the setter of a bound of the number of speakers.
-func setCount(set func(q *request, n int)) fieldSetter {
-	return func(_ *Server, q *request, f formField) error {
-		n, err := strconv.Atoi(f.value)
-		if err != nil || n < 0 || n > diarize.MaxSpeakers {
-			return f.bad("a whole number up to " + strconv.Itoa(diarize.MaxSpeakers))
-		}
-		set(q, n)
+	if q.speakers = nil; f.value == "one" {
 		return nil
 	}
+	o, err := diarize.Parse(f.value)
+	if err != nil {
+		return f.bad(strings.TrimPrefix(err.Error(), "want ") + ", or one (no labels)")
+	}
+	q.speakers = &o
+	return nil
 }
 
 // settleSpeakers sets what the fields about speakers decide together.
 func (q *request) settleSpeakers() error {
 	if q.speakers == nil && q.format == diarizedJSON {
 		q.speakers = new(diarize.Options)
-	}
-	bounded := q.leastSpeakers > 0 || q.mostSpeakers > 0
-	switch {
-	case q.speakers == nil && bounded:
-		q.ignored.add("min_speakers, max_speakers")
-	case !bounded:
-	case q.speakers.Speakers > 0:
-		return badRequest("speakers", "speakers: a number excludes min_speakers and max_speakers; want voice")
-	case q.mostSpeakers > 0 && q.leastSpeakers > q.mostSpeakers:
-		return badRequest("min_speakers",
-			"min_speakers: got %d, want at most max_speakers, %d", q.leastSpeakers, q.mostSpeakers)
-	default:
-		q.speakers.Min, q.speakers.Max = q.leastSpeakers, q.mostSpeakers
 	}
 	q.decoding.Speakers = q.speakers
 	return q.checkKnown()

@@ -168,7 +168,7 @@ func TestASSWrap(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	var b strings.Builder
 	err := Write(&b, CSV, &Transcript{Segments: []Segment{{End: 1, Text: " =1+1"}, {End: 2, Text: ` @x, "-2"`}}})
-	if want := "start,end,text\n0,1000,=1+1\n0,2000,\"@x, \"\"-2\"\"\"\n"; err != nil || b.String() != want {
+	if want := "\ufeffstart,end,text\n0,1000,=1+1\n0,2000,\"@x, \"\"-2\"\"\"\n"; err != nil || b.String() != want {
 		t.Errorf("%q, %v, want %q", b.String(), err, want)
 	}
 }

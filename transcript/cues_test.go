@@ -130,7 +130,7 @@ func readBack(t *rapid.T, f Format, file string) (all []written) {
 			all = append(all, written{secondsOf(m[1:5]), secondsOf(m[5:9]), m[9], strings.Split(m[9], `\N`)})
 		}
 	case TSV, CSV:
-		r := csv.NewReader(strings.NewReader(file))
+		r := csv.NewReader(strings.NewReader(strings.TrimPrefix(file, "\ufeff")))
 		if f == TSV {
 			r.Comma, r.LazyQuotes = '\t', true
 		}

@@ -23,10 +23,6 @@ type Transcript struct {
 	// Turns are who speaks when, in order of their starts; only if speakers are identified by voice.
 	Turns []Turn
 
-	// Embeddings are the voices of the speakers, by name: for each a unit vector of 192 numbers (package diarize).
-	// JSON has them if Options.Embeddings is set.
-	Embeddings map[string][]float32
-
 	// Truncated reports that the file is shorter than its header says.
 	Truncated bool
 

@@ -45,16 +45,6 @@ type Options struct {
 	// Times writes times: in MD and DOCX the start of each paragraph, in TXT a line for each segment, or sentence where
 	// words are timed, with start and end.
 	Times bool
-
-	// Embeddings writes the voice of each speaker, in JSON: speaker_embeddings, as in whisperX.
-	Embeddings bool
-
-	// WhisperCPP writes JSON as whisper.cpp does, with transcription and offsets instead of segments.
-	WhisperCPP bool
-
-	// BOM begins SRT and CSV with a byte order mark, without which some players and spreadsheets read another
-	// encoding than UTF-8.
-	BOM bool
 }
 
 // Write writes t in format f with the default options.
@@ -64,17 +54,11 @@ func Write(w io.Writer, f Format, t *Transcript) error { return Options{}.Write(
 func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	switch f {
 	case JSON:
-		if o.WhisperCPP {
-			return writeWhisperCPP(w, t)
-		}
-		return o.writeJSON(w, t)
+		return writeJSON(w, t)
 	case DOCX:
 		return o.writeDOCX(w, t)
 	}
 	b := bufio.NewWriter(w)
-	if o.BOM && (f == SRT || f == CSV) {
-		b.WriteString("\ufeff")
-	}
 	switch f {
 	case TXT:
 		o.writeText(b, t)
@@ -143,9 +127,12 @@ func writeLRC(b io.Writer, t *Transcript) {
 	}
 }
 
-// writeCSV follows RFC 4180. Text that a spreadsheet would read as a formula (=1+1) stays: import
-// the column as text. The Flush of b returns an error.
-func writeCSV(b *bufio.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
+// writeCSV follows RFC 4180, after a byte order mark, without which spreadsheets read another encoding than UTF-8. Text
+// that a spreadsheet would read as a formula (=1+1) stays: import the column as text. The Flush of b returns an error.
+func writeCSV(b *bufio.Writer, t *Transcript) {
+	b.WriteString("\ufeff")
+	csv.NewWriter(b).WriteAll(t.table())
+}
 
 // A document is a transcript in JSON: upstream's fields, then ours.
 type document struct {
@@ -158,8 +145,6 @@ type document struct {
 	Segments []documentSegment `json:"segments"`
 	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are identified by voice
 	Stats    Stats             `json:"stats"`
-
-	Embeddings map[string][]float32 `json:"speaker_embeddings,omitempty"` // the voice of each speaker; on request
 
 	Truncated bool        `json:"truncated,omitempty"`
 	Damaged   []Gap       `json:"damaged,omitempty"` // where silence replaces sound that is damaged or lost
@@ -174,7 +159,7 @@ type documentSegment struct {
 }
 
 // writeJSON writes t as one line. Times are rounded.
-func (o Options) writeJSON(w io.Writer, t *Transcript) error {
+func writeJSON(w io.Writer, t *Transcript) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	segments := make([]documentSegment, len(t.Segments))
@@ -188,35 +173,10 @@ func (o Options) writeJSON(w io.Writer, t *Transcript) error {
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
-	var embeddings map[string][]float32
-	if o.Embeddings {
-		embeddings = t.Embeddings
-	}
 	return e.Encode(document{
-		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, embeddings, t.Truncated,
+		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated,
 		roundedGaps(t.Damaged), roundedGaps(t.Gaps), t.MadeBy,
 	})
-}
-
-// writeWhisperCPP writes what whisper.cpp's JSON has of a text, without what describes the model and the tokens.
-//
-// Source: ggml-org/whisper.cpp@233fe1f examples/cli/cli.cpp, output_json.
-func writeWhisperCPP(w io.Writer, t *Transcript) error {
-	list := []map[string]any{}
-	for _, s := range t.Segments {
-		line := map[string]any{
-			"timestamps": map[string]string{"from": formatTime(s.Start, true, ","), "to": formatTime(s.End, true, ",")},
-			"offsets":    map[string]int64{"from": milliseconds(s.Start), "to": milliseconds(s.End)},
-			"text":       s.Text,
-		}
-		if s.Speaker != "" {
-			line["speaker"] = s.Speaker
-		}
-		list = append(list, line)
-	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(map[string]any{"result": map[string]string{"language": t.Language}, "transcription": list})
 }
 
 // roundedGaps returns gaps as JSON contains them.

@@ -23,7 +23,7 @@ func TestCompletion(t *testing.T) {
 		{"info |la", "\nlarge-v2\n", "\n\n"},
 		{"info |", ":0", ":16"},
 		{"models pull |la", "\nlarge-v2\n", "\n\n"},
-		{"transcribe |--highlight=", "\nauto\nalways\nnever\n", "wav"},
+		{"transcribe |--show-drafts=", "\nauto\nalways\nnever\n", "wav"},
 		{"transcribe |--lang", "\n--language\tspoken language, such as", "`"},
 		{"transcribe |--assistant", "\n--assistant\tsource of the draft tokens that the model verifies; auto: the model's own", "`"},
 	} {

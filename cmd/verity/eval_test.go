@@ -43,14 +43,12 @@ func TestEvalStatus(t *testing.T) {
 		{"bad sound", with("-d", bad), 1, "utterances have failed"},
 		{"no dataset", with(), 2, "--dataset PATH is missing"},
 		{"empty place", with("-d", t.TempDir()), 1, "dataset"},
-		{"empty text", with("-d", silent), 1, "1 utterance has failed"},
-		{"empty text allowed", with("-d", silent, "--allow-empty-text"), 0, ""},
-		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
-		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of this split: want dev or train"},
-		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
+		{"empty text", with("-d", silent), 0, ""},
+		{"split", with("-d", filepath.Join(splits, "m.jsonl:dev")), 0, ""},
+		{"no such split", with("-d", filepath.Join(splits, "m.jsonl:test")), 2, "m.jsonl:test: no row is of this split: want dev or train"},
 		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: has no field of sound: the fields are"},
 		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
-		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "want dev or train"},
+		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl:test")}, 2, "want dev or train"},
 		{"compare no row", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
 		{"empty shard", with("-d", good, "--shard", "3/3"), 0, "shard 3/3 is empty"},
 		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
@@ -87,7 +85,6 @@ func TestEvalReport(t *testing.T) {
 		"a.wav": string(wav(0.4)), "a.txt": "hello there", "b.wav": string(wav(0.3)), "b.txt": "so", "c.wav": string(wav(0.2)), "c.txt": "",
 	})
 	once := "--temperature-increment-on-fallback=none"
-	silence := "--allow-empty-text"
 	do := func(want int, args ...string) map[string]any {
 		t.Helper()
 		code, stdout, stderr := program(t, nil, args...)
@@ -101,11 +98,11 @@ func TestEvalReport(t *testing.T) {
 		return m
 	}
 	plain, assisted := filepath.Join(out, "plain"), filepath.Join(out, "assisted")
-	whole := do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", plain, "--batch", "2")
+	whole := do(0, "eval", "-m", model, once, "-d", data, "--json", "-a", "none", "-o", plain, "--batch", "2")
 	for _, shard := range []string{"1/2", "2/2"} {
-		do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "self", "--draft-tokens", "2", "-o", assisted, "--shard", shard)
+		do(0, "eval", "-m", model, once, "-d", data, "--json", "-a", "self", "--draft-tokens", "2", "-o", assisted, "--shard", shard)
 	}
-	again := do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", plain)
+	again := do(0, "eval", "-m", model, once, "-d", data, "--json", "-a", "none", "-o", plain)
 	page := filepath.Join(out, "page.html")
 	both := do(0, "report", "--json", "--html", page, plain, assisted)
 	for _, m := range []map[string]any{again, both["arms"].([]any)[0].(map[string]any)} {
@@ -125,11 +122,11 @@ func TestEvalReport(t *testing.T) {
 			t.Errorf("%s: %v, or without its title", name, err)
 		}
 	}
-	if code, _, stderr := program(t, nil, "eval", "-m", model, once, silence, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run, with the default of --suppress-tokens") {
+	if code, _, stderr := program(t, nil, "eval", "-m", model, once, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run, with the default of --suppress-tokens") {
 		t.Errorf("other options over the same folder: status %d:\n%s", code, stderr)
 	}
 	other := filepath.Join(out, "other")
-	do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", other, "--shard", "2/2")
+	do(0, "eval", "-m", model, once, "-d", data, "--json", "-a", "none", "-o", other, "--shard", "2/2")
 	if err := os.Link(filepath.Join(assisted, "records-1-of-2.jsonl"), filepath.Join(other, "records-1-of-2.jsonl")); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +169,7 @@ func TestEvalRetriesFailures(t *testing.T) {
 	model, out := modelDir(t), t.TempDir()
 	data := shelf(t, map[string]string{"a.wav": string(wav(0.2)), "b.wav": "RIFF, no sound", "m.jsonl": `{"audio":"a.wav","id":"a","text":"so"}
 {"audio":"b.wav","id":"b","text":"so"}
-{"audio":"a.wav","id":"c","text":""}
+{"audio":"a.wav","id":"c"}
 {"audio":"lost.wav","id":"d","text":"so"}
 {"audio":"a.wav","id":"e"
 {"audio":"a.wav","id":"f","text":"so"}
@@ -182,12 +179,12 @@ func TestEvalRetriesFailures(t *testing.T) {
 	if code != 1 {
 		t.Errorf("status %d, want 1", code)
 	}
-	for _, want := range []string{"failed  4", "m.jsonl:3: has an empty text", "m.jsonl:4: sound file", "m.jsonl:5: is no JSON object", "  b: "} {
+	for _, want := range []string{"failed  4", "m.jsonl:3: has no field of text", "m.jsonl:4: sound file", "m.jsonl:5: is no JSON object", "  b: "} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
-	mended := strings.NewReplacer(`"id":"e"`, `"id":"e","text":"so"}`, `"text":""`, `"text":"so"`)
+	mended := strings.NewReplacer(`"id":"e"`, `"id":"e","text":"so"}`, `"id":"c"`, `"id":"c","text":"so"`)
 	raw, err := os.ReadFile(filepath.Join(data, "m.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +263,7 @@ func TestDigitsCompare(t *testing.T) {
 	if _, err := os.Stat(manifest); err != nil {
 		t.Skipf("SKIPPED: %s is not here: TestDigitsDemo alone hears real speech", manifest)
 	}
-	code, stdout, stderr := program(t, nil, "compare", "-d", manifest, "--split", "test", "--limit", "12", "--draft-tokens", "4", "--normalizer", "basic", "--json")
+	code, stdout, stderr := program(t, nil, "compare", "-d", manifest+":test", "--limit", "12", "--draft-tokens", "4", "--normalizer", "basic", "--json")
 	var d struct{ Pairs []report.Comparison }
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil || len(d.Pairs) != 1 {
 		t.Fatalf("%v:\n%s", err, stderr)

@@ -35,7 +35,7 @@ func flagNames() []string {
 // subtitles, lists of files, names of outputs, tracks, speakers, names of voices, terms; top-k and top-p, with which
 // people sample elsewhere.
 func TestFlagCount(t *testing.T) {
-	const most = 114
+	const most = 98
 	if names := flagNames(); len(names) > most || len(names) < 50 {
 		t.Errorf("%d flags, want at most %d: %s", len(names), most, strings.Join(names, " "))
 	}

@@ -23,11 +23,11 @@ func TestHighlight(t *testing.T) {
 		code          int
 		mark          string
 	}{
-		{"--highlight", "", 0, ""}, // not a terminal
-		{"--highlight=never", "", 0, ""},
-		{"--highlight=always", "", 0, "\x1b[32m"},
-		{"--highlight=always", "1", 0, "\x1b[4m"},
-		{"--highlight=loud", "", 2, ""},
+		{"--show-drafts", "", 0, ""}, // not a terminal
+		{"--show-drafts=never", "", 0, ""},
+		{"--show-drafts=always", "", 0, "\x1b[32m"},
+		{"--show-drafts=always", "1", 0, "\x1b[4m"},
+		{"--show-drafts=loud", "", 2, ""},
 	} {
 		t.Setenv("NO_COLOR", tt.noColor)
 		code, out, errs := program(t, nil, append(args, tt.flag)...)
@@ -38,7 +38,7 @@ func TestHighlight(t *testing.T) {
 			t.Errorf("%s, NO_COLOR=%s: first mark %q, want %q", tt.flag, tt.noColor, first, tt.mark)
 		}
 	}
-	if code, _, _ := program(t, nil, append(args, "--highlight", "-f", "json")...); code != 2 {
-		t.Errorf("--highlight of JSON: status %d, want 2", code)
+	if code, _, _ := program(t, nil, append(args, "--show-drafts", "-f", "json")...); code != 2 {
+		t.Errorf("--show-drafts of JSON: status %d, want 2", code)
 	}
 }

@@ -17,7 +17,6 @@ func TestServeUsage(t *testing.T) {
 		want string
 	}{
 		{"--queue -1", "--queue -1: must be from 0 to 100000"},
-		{"--sessions -2", "--sessions -2: must be from 0 to 10000"},
 		{"--batch 0", "--batch 0: must be from 1 to"},
 		{"--max-upload -3", "--max-upload -3: must be from 1 to 1048576 MiB"},
 		{"--max-upload 0", "--max-upload 0: must be from 1 to 1048576 MiB"},
@@ -26,7 +25,6 @@ func TestServeUsage(t *testing.T) {
 		{"--max-audio 0s", "--max-audio 0s: must be above 0, up to 720h"},
 		{"--timeout -1m", "--timeout -1m: must be above 0, up to 720h"},
 		{"--timeout soon", "--timeout soon: want a time with its unit"},
-		{"--grace -1s", "--grace -1s: must be from 0 to 720h"},
 		{"--origin example.org", `--origin: got "example.org", want scheme and host, as https://example.org`},
 		{"--origin https://example.org/page", `--origin: got "https://example.org/page", want scheme and host`},
 		{"--wyoming 10300", "--wyoming 10300: want host:port"},

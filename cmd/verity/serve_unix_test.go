@@ -190,7 +190,7 @@ func serverCommand(t *testing.T, flags ...string) *exec.Cmd {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--model", "../../model/digits/target", "--batch", "2", "--threads", "1", "--grace", "10m"}
+	args := []string{"serve", "--model", "../../model/digits/target", "--batch", "2", "--threads", "1"}
 	return exec.Command(program, append(args, flags...)...)
 }
 

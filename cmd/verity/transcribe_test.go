@@ -45,19 +45,19 @@ func TestStdoutIsResultsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, plain, _ := program(t, nil, "transcribe", "--lines", "-m", model, name)
-	_, debug, logs := program(t, nil, "transcribe", "--lines", "-m", model, "--log-level", "debug", name)
+	_, plain, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, name)
+	_, debug, logs := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--log-level", "debug", name)
 	if debug != plain || !strings.Contains(logs, "avg_logprob") {
 		t.Errorf("with logs, the text is %q, without %q; logs:\n%s", debug, plain, logs)
 	}
-	_, quiet, stderr := program(t, nil, "transcribe", "--lines", "-m", model, "--quiet", "--log-level", "debug", name, again)
+	_, quiet, stderr := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--quiet", "--log-level", "debug", name, again)
 	if quiet != plain+plain || stderr != "" {
 		t.Errorf("quiet: text %q, want twice %q; standard error %q", quiet, plain, stderr)
 	}
 
 	var out, err bytes.Buffer
 	e := cli.Env{Out: &out, Err: &err, ErrTerminal: true, OutTerminal: true}
-	if code := run(t.Context(), e, []string{"transcribe", "--lines", "-m", model, "--temperature-increment-on-fallback=none", name}); code != 0 || out.String() != plain {
+	if code := run(t.Context(), e, []string{"transcribe", "-f", "lines", "-m", model, "--temperature-increment-on-fallback=none", name}); code != 0 || out.String() != plain {
 		t.Errorf("on a terminal: status %d, text %q, want %q", code, out.String(), plain)
 	}
 	if !strings.Contains(err.String(), "a.wav") || !strings.Contains(err.String(), "%") {
@@ -68,7 +68,7 @@ func TestStdoutIsResultsOnly(t *testing.T) {
 		t.Errorf("only a terminal shows the detected language: got %q, in logs %q", err.String(), logs)
 	}
 	err.Reset()
-	if code := run(t.Context(), e, []string{"transcribe", "--lines", "-m", model, "-l", "en", "--temperature-increment-on-fallback=none", name}); code != 0 || found.MatchString(err.String()) {
+	if code := run(t.Context(), e, []string{"transcribe", "-f", "lines", "-m", model, "-l", "en", "--temperature-increment-on-fallback=none", name}); code != 0 || found.MatchString(err.String()) {
 		t.Errorf("status %d, a language named by a flag is called detected: %q", code, err.String())
 	}
 }
@@ -81,24 +81,24 @@ func TestSameText(t *testing.T) {
 	if err := os.WriteFile(name, wav(5), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, want, _ := program(t, nil, "transcribe", "--lines", "-m", model, "--threads", "1", name)
+	_, want, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--threads", "1", name)
 	if want == "" {
 		t.Fatal("no text to compare")
 	}
-	if _, got, _ := program(t, nil, "transcribe", "--lines", "-m", model, "--threads", "3", name); got != want {
+	if _, got, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--threads", "3", name); got != want {
 		t.Errorf("three threads: %q, one: %q", got, want)
 	}
-	if _, got, _ := program(t, bytes.NewReader(wav(5)), "transcribe", "--lines", "-m", model, "-"); got != want {
+	if _, got, _ := program(t, bytes.NewReader(wav(5)), "transcribe", "-f", "lines", "-m", model, "-"); got != want {
 		t.Errorf("from standard input: %q, want %q", got, want)
 	}
-	if code, out, _ := program(t, nil, "transcribe", "--lines", "-m", model, "-o", filepath.Join(dir, "new"), name); code != 0 || out != "" {
+	if code, out, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "-o", filepath.Join(dir, "new"), name); code != 0 || out != "" {
 		t.Errorf("with --output-dir: status %d, standard output %q", code, out)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "new", "a.txt"))
 	if err != nil || string(got) != want {
 		t.Errorf("a.txt = %q, %v; want %q", got, err, want)
 	}
-	_, raw, _ := program(t, nil, "transcribe", "--lines", "-m", model, "-f", "json", name)
+	_, raw, _ := program(t, nil, "transcribe", "-m", model, "-f", "json", name)
 	var doc struct {
 		Schema   string
 		Duration float64
@@ -123,7 +123,7 @@ func TestStreamedInput(t *testing.T) {
 	if err := os.WriteFile(name, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, want, _ := program(t, nil, "transcribe", "--lines", name)
+	_, want, _ := program(t, nil, "transcribe", "-f", "lines", name)
 	for _, tt := range []struct {
 		name string
 		skip int // bytes
@@ -144,7 +144,7 @@ func TestStreamedInput(t *testing.T) {
 			text += string(p)
 			return len(p), nil
 		})
-		code := run(t.Context(), cli.Env{In: in, Out: out, Err: io.Discard}, []string{"transcribe", "--lines", "--temperature-increment-on-fallback=none", tt.name})
+		code := run(t.Context(), cli.Env{In: in, Out: out, Err: io.Discard}, []string{"transcribe", "-f", "lines", "--temperature-increment-on-fallback=none", tt.name})
 		if code != 0 || text != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
 			t.Errorf("%s: status %d, %q, want %q", tt.name, code, text, want)
 		}
@@ -161,9 +161,9 @@ func TestInputNames(t *testing.T) {
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	in := filepath.Join(dir, "in")
-	_, want, _ := program(t, nil, "transcribe", "--lines", filepath.Join(in, "deep", "a.WAV"))
+	_, want, _ := program(t, nil, "transcribe", "-f", "lines", filepath.Join(in, "deep", "a.WAV"))
 	for _, args := range [][]string{{server.URL + "/in/deep/a.WAV"}, {in, "--recursive"}, {filepath.Join(in, "deep")}, {filepath.Join(in, "d*", "*.WAV")}} {
-		if code, got, stderr := program(t, nil, append([]string{"transcribe", "--lines"}, args...)...); code != 0 || got != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
+		if code, got, stderr := program(t, nil, append([]string{"transcribe", "-f", "lines"}, args...)...); code != 0 || got != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
 			t.Errorf("%q: status %d, %q, want %q: %s", args, code, got, want, stderr)
 		}
 	}

@@ -32,7 +32,7 @@ func TestWatch(t *testing.T) {
 		return len(p), nil
 	})
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
-	args := []string{"watch", in, "-o", out, "--recursive", "--lines", "--temperature-increment-on-fallback=none", "-f", "txt,srt"}
+	args := []string{"watch", in, "-o", out, "--recursive", "--temperature-increment-on-fallback=none", "-f", "lines,srt"}
 	if code := run(ctx, cli.Env{Out: io.Discard, Err: stderr}, args); code != 0 {
 		t.Errorf("status %d", code)
 	}

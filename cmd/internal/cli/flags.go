@@ -56,7 +56,7 @@ func optionOf(f *pflag.Flag) *options.Option {
 // NewFlag returns the flag of an option. Its values are passed to set.
 func NewFlag(o *options.Option, set func(options.Value) error) *pflag.Flag {
 	f := &pflag.Flag{
-		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.DefaultText(), NoOptDefVal: o.BareValue,
+		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.DefaultText(), NoOptDefVal: o.BareValue, Hidden: o.Hidden,
 		Value:       &OptionFlag{O: o, set: set, text: o.DefaultText()},
 		Annotations: map[string][]string{GroupKey: {o.Group}},
 	}

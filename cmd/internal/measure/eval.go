@@ -27,7 +27,7 @@ as JSON Lines: the raw text and all other data for each utterance. "verity repor
 score records again, compare them and make an HTML page.
 
 To resume an interrupted run, start it again with the same flags. Rows that cannot be
-used (no audio, bad JSON, empty text) and audio that cannot be read are counted and
+used (no audio, no text, bad JSON) and audio that cannot be read are counted and
 listed; the rest still runs, and the next run tries them again. With --shard 2/4, a run
 transcribes the second of every four rows, so that four machines can share a dataset; a
 report reads all shards in a directory together.
@@ -37,7 +37,7 @@ name beside each audio file, or the speakers of the segments in a manifest
 (docs/SPEAKERS.md).
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
-  verity eval --dataset manifest.jsonl --split test --normalizer basic \
+  verity eval --dataset manifest.jsonl:test --normalizer basic \
     --html report.html
 
 Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
@@ -67,7 +67,7 @@ func Eval(e cli.Env) *cobra.Command {
 // addText adds the flags that can change the records.
 func (v *evalCommand) addText(c *cobra.Command) {
 	v.addDecoding(c)
-	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, false, nil) }))
+	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, false, false) }))
 }
 
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {

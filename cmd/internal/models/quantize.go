@@ -74,11 +74,9 @@ func Quantize(e cli.Env) *cobra.Command {
 	c.ValidArgsFunction = setup.CompleteModel
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats()))
-	cli.Bind(f, "dataset", &q.data.Path)
+	q.data.RegisterPath(f)
 	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
 		"its texts are not used")
-	cli.Bind(f, "split", &q.data.Opt.Split)
-	cli.Bind(f, "limit", &q.data.Limit)
 	cli.Bind(f, "out", &q.dir)
 	cli.Redefine(f, "out", "", "`directory` to write to")
 	cli.Bind(f, "threads", &q.threads)

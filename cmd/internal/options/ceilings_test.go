@@ -15,7 +15,6 @@ var large = map[string]string{
 	"model-memory":                "limits memory itself",
 	"max-upload":                  "uploads lie in the spool, on the disk",
 	"queue":                       "waiting requests have their uploads in the spool",
-	"sessions":                    "up to the operator: docs/SERVER.md says how much memory a session needs",
 	"limit":                       "a count of rows, of which one is in memory at a time",
 }
 

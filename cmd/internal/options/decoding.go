@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/text/language"
 
@@ -174,37 +175,101 @@ func Speakers(text string) (s struct {
 	Channels bool
 	Voices   *diarize.Options
 }, err error) {
-	switch n, notNumber := strconv.Atoi(text); {
-	case text == "one":
-	case text == "channels":
+	switch text {
+	case "one":
+	case "channels":
 		s.Channels = true
-	case text == "voice":
-		s.Voices = &diarize.Options{}
-	case notNumber == nil && n >= 1 && n <= diarize.MaxSpeakers:
-		s.Voices = &diarize.Options{Speakers: n}
 	default:
-		err = fmt.Errorf("want voice, channels, or how many speakers there are, from 1 to %d", diarize.MaxSpeakers)
+		voices, wrong := diarize.Parse(text)
+		if s.Voices, err = &voices, wrong; wrong != nil {
+			err = fmt.Errorf("%w; channels, or one", wrong)
+		}
 	}
 	return s, err
 }
 
-// Formats reads the value of output-format.
-func Formats(text string) (list []transcript.Format, err error) {
+// Subtitles reads the value of subtitles: a preset, limits, or both, as in netflix,cps=15.
+func Subtitles(text string) (s transcript.Subtitles, err error) {
+	rules, limits, _ := strings.Cut(text, ",")
+	if strings.Contains(rules, "=") {
+		rules, limits = "on", text
+	}
+	preset, known := transcript.Preset(rules)
+	switch s = preset; {
+	case rules == "off" && limits == "":
+		return s, nil
+	case rules == "on":
+		s.Composed = true
+	case !known:
+		all := append([]string{"off", "on"}, transcript.Presets()...)
+		return s, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(rules, text), nearest(rules, all))
+	}
+	for limit := range strings.SplitSeq(limits, ",") {
+		if limits == "" {
+			break
+		}
+		if err := setLimit(&s, limit); err != nil {
+			return s, err
+		}
+	}
+	if least, most := s.Durations(); least > most {
+		return s, fmt.Errorf("min, %v s, is more than max, %v s", least.Seconds(), most.Seconds())
+	}
+	return s, nil
+}
+
+// setLimit sets a limit of subtitles, such as cps=15.
+func setLimit(s *transcript.Subtitles, text string) error {
+	name, number, _ := strings.Cut(text, "=")
+	v, err := strconv.ParseFloat(number, 64)
+	seconds := time.Duration(v * float64(time.Second))
+	inside := func(most float64) bool { return err == nil && v > 0 && v <= most }
+	switch {
+	case name == "cps" && inside(line):
+		s.MaxCPS = v
+	case name == "gap" && err == nil && v == 0:
+		s.MinGap = -1
+	case name == "gap" && inside(10):
+		s.MinGap = seconds
+	case name == "min" && inside(60):
+		s.MinDuration = seconds
+	case name == "max" && inside(3600):
+		s.MaxDuration = seconds
+	default:
+		return fmt.Errorf("want limits such as cps=17,gap=0.08,min=1,max=7: characters per second up to %d, the others in "+
+			"seconds up to 10, 60 and 3600, got %s", line, cmp.Or(text, `""`))
+	}
+	return nil
+}
+
+// Lines is the format of TXT with a line for each segment.
+const Lines = transcript.Format("lines")
+
+// Formats reads the value of output-format. Lines becomes TXT, and lines is true.
+func Formats(text string) (list []transcript.Format, lines bool, err error) {
 	if text == "all" {
-		return transcript.Formats(), nil
+		return transcript.Formats(), false, nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
 		f := transcript.Format(cmp.Or(formatAliases[name], name))
+		if f == Lines {
+			f, lines = transcript.TXT, true
+		}
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")
-			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
+			return nil, false, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
 		}
 		if !slices.Contains(list, f) {
 			list = append(list, f)
 		}
 	}
-	return list, nil
+	return list, lines, nil
+}
+
+func checkFormats(text string) error {
+	_, _, err := Formats(text)
+	return err
 }
 
 // formatAliases are other names of formats.

@@ -67,6 +67,7 @@ type Option struct {
 	Brief       string              // text of -h, which omits options without one
 	Help        string              // text of --help
 	Hint        string              // ends an error about the value
+	Hidden      bool                // from help and the documents
 	Group       string              // heading of help
 
 	Field string                     // of transcribe.Options, as its errors name it

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"verity/audio/vad"
-	"verity/diarize"
 
 	"verity/internal/show"
 	"verity/parallel"
@@ -21,20 +20,20 @@ import (
 
 // The headings of help.
 const (
-	Dataset   = "Dataset"
-	Runs      = "Runs"
-	Input     = "Input"
-	Output    = "Output"
-	Subtitles = "Subtitles"
-	Model     = "Model"
-	Words     = "Text"
-	Voice     = "Voice activity"
-	Quality   = "Search and thresholds"
-	Speed     = "Speed"
-	Drafts    = "Drafting (changes only speed, except with --sampler rejection)"
-	Serving   = "Serving"
-	Report    = "Report"
-	Log       = "Log"
+	Dataset  = "Dataset"
+	Runs     = "Runs"
+	Input    = "Input"
+	Output   = "Output"
+	Captions = "Subtitles"
+	Model    = "Model"
+	Words    = "Text"
+	Voice    = "Voice activity"
+	Quality  = "Search and thresholds"
+	Speed    = "Speed"
+	Drafts   = "Drafting (changes only speed, except with --sampler rejection)"
+	Serving  = "Serving"
+	Report   = "Report"
+	Log      = "Log"
 )
 
 // Upper bounds that follow from the model or from memory.
@@ -75,16 +74,11 @@ var sections = []struct {
 		{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: path,
 			Brief: "a directory or manifest",
 			Help: "the dataset: a LibriSpeech directory, a JSON Lines, TSV or CSV manifest, Parquet files, or a directory " +
-				"with a .txt transcript next to each audio file"},
+				"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test"},
 		{Name: "limit", Kind: Whole, Max: 1e9,
 			Brief: "process only the first utterances", Help: "process only the first NUMBER utterances; 0 means all"},
-		{Name: "split", Kind: Text, Arg: "value", Max: line,
-			Help: "use only rows whose split field has this value"},
 		{Name: "columns", Kind: Text, Arg: "names", Max: line,
 			Help: "names of the audio and text fields or columns, such as path,sentence"},
-		{Name: "allow-empty-text",
-			Help: "accept empty reference texts and count every transcribed word as an error; by default such rows are " +
-				"rejected"},
 	}},
 	{Runs, []*Option{
 		{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each arm",
@@ -100,13 +94,9 @@ var sections = []struct {
 		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
 			Check: checks(Speakers), Needs: "word-timestamps", Implied: "voice",
 			Brief: "voice names who speaks; or how many there are",
-			Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; a number " +
+			Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
 				"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
 				"silent channels cost nothing; one labels nobody"},
-		{Name: "min-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
-			Help: "with --speakers voice: find at least NUMBER speakers, unless the audio is too short; 0 means 1"},
-		{Name: "max-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
-			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
 		{Name: "speaker-names", Kind: Text, Arg: "file", Max: path, Needs: "speakers",
 			Brief: "samples of known voices",
 			Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
@@ -126,9 +116,9 @@ var sections = []struct {
 			Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
 	}},
 	{Output, []*Option{
-		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checks(Formats),
-			Scope: Configurable, Brief: "txt, md, docx, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
-			Help: "one or more of txt, md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
+		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checkFormats,
+			Scope: Configurable, Brief: "txt, lines, md, docx, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
+			Help: "one or more of txt (paragraphs), lines (txt with a line for each segment, as in openai-whisper), md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
 				"rttm (who speaks when), separated by commas, or all (default txt)"},
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
@@ -146,18 +136,9 @@ var sections = []struct {
 			Brief: "print times before the text",
 			Help: "write start and end times before the text of each segment, with --word-timestamps of " +
 				"each sentence; in md and docx, the start of each paragraph"},
-		{Name: "lines", Scope: Configurable, Formats: []transcript.Format{transcript.TXT},
-			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
-				"with a sentence or a speaker's turn"},
-		{Name: "speaker-embeddings", Needs: "speakers", Formats: []transcript.Format{transcript.JSON},
-			Help: "with --speakers voice: write a vector of 192 numbers for the voice of each speaker, in json"},
-		{Name: "whisper-cpp-json", Scope: Configurable, Formats: []transcript.Format{transcript.JSON},
-			Help: "write json with the fields of whisper.cpp: transcription, with offsets in milliseconds, and no tokens"},
-		{Name: "bom", Scope: Configurable, Formats: []transcript.Format{transcript.SRT, transcript.CSV},
-			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,
 			Help: "print statistics for each file to standard error: tokens, drafts, times, memory traffic"},
-		{Name: "highlight", Kind: Choice, Arg: "when", Default: "never", BareValue: "auto",
+		{Name: "show-drafts", Kind: Choice, Arg: "when", Default: "never", BareValue: "auto",
 			Choices: []string{"auto", "always", "never"}, Scope: Configurable,
 			Help: "highlight text drafted by the assistant: auto (on a terminal; also the bare flag), always or never. " +
 				"With NO_COLOR it is underlined"},
@@ -166,27 +147,20 @@ var sections = []struct {
 			Help: "show progress: auto (a bar on a terminal), always (also the bare flag; a line every ten seconds if not " +
 				"on a terminal) or never"},
 	}},
-	{Subtitles, []*Option{
+	{Captions, []*Option{
 		{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps", Formats: timed,
 			Set:   func(d *Decoding, v Value) { d.WordTimestamps = v.On },
 			Brief: "time every word",
 			Help:  "time every word in a second pass over the final text; segments then start and end with their words"},
-		{Name: "subtitles", Kind: Choice, Arg: "rules", Default: "off", BareValue: "on",
-			Choices: append([]string{"off", "on"}, transcript.Presets()...),
-			Scope:   Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles,
+		{Name: "subtitles", Kind: List, Arg: "rules", Default: "off", BareValue: "on",
+			Choices: append([]string{"off", "on"}, transcript.Presets()...), Check: checks(Subtitles),
+			Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles,
 			Brief: "break at sentences, two lines of 42",
 			Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
 				"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +
-				"ted select the rules of that service. The options below change single limits. The format is srt unless -f " +
+				"ted select the rules of that service. Limits may follow, as in netflix,cps=15,gap=0.1,min=1,max=7: " +
+				"characters per second, and seconds between subtitles and that each is shown. The format is srt unless -f " +
 				"specifies another"},
-		{Name: "max-cps", Kind: Real, Arg: "characters", Max: line, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
-			Help: "reading speed in characters per second; 0 means 17, or the value of --subtitles=RULES"},
-		{Name: "min-gap", Kind: Real, Arg: "seconds", None: true, Max: 10, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
-			Help: "minimum time between subtitles; 0 means 0.08, or the value of --subtitles=RULES"},
-		{Name: "min-duration", Kind: Real, Arg: "seconds", Max: 60, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
-			Help: "minimum time that a subtitle is shown; 0 means 1, or the value of --subtitles=RULES"},
-		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
-			Help: "maximum time that a subtitle is shown; 0 means 7, or the value of --subtitles=RULES"},
 		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 			Help: "maximum characters per subtitle line; 0 means no limit"},
 		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
@@ -231,7 +205,7 @@ var sections = []struct {
 		{Name: "carry-initial-prompt", Scope: anywhere, Needs: "initial-prompt", Field: "CarryInitialPrompt",
 			Set:  func(d *Decoding, v Value) { d.CarryInitialPrompt = v.On },
 			Help: "use the initial prompt for every window"},
-		{Name: "hotwords", Kind: Text, Max: prompt, Scope: anywhere, Field: "Hotwords",
+		{Name: "hotwords", Hidden: true, Kind: Text, Max: prompt, Scope: anywhere, Excludes: "terms", Field: "Hotwords",
 			Set:  func(d *Decoding, v Value) { d.Hotwords = v.Text },
 			Help: "likely names and terms, shown to the model before the previous text in every window"},
 		{Name: "terms", Kind: Text, Arg: "file", Max: path, Check: checks(readTerms), Scope: Configurable | Server,
@@ -412,9 +386,6 @@ var sections = []struct {
 		{Name: "origin", Kind: Text, Arg: "origins", Max: prompt, Scope: Server,
 			Help: "origins of web pages that may call the server, separated by commas: https://example.org, " +
 				"https://*.example.org for all its hosts, desktop for desktop programs such as Obsidian, or *"},
-		{Name: "alias", Kind: Text, Arg: "names", Max: prompt, Scope: Server,
-			Help: "additional model names that requests may use, separated by commas, or *. Other forms of the model's own " +
-				"name and OpenAI's names always work"},
 		{Name: "tls-cert", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Help: "PEM file with the HTTPS certificate and its key, or CERTIFICATE,KEY for two files; they are reloaded " +
 				"when they change"},
@@ -423,16 +394,12 @@ var sections = []struct {
 				"0 means no limit"},
 		{Name: "queue", Kind: Whole, Default: strconv.Itoa(serve.DefaultWaiting), Max: 1e5, Scope: Server,
 			Help: "maximum requests waiting; others are rejected and may be retried"},
-		{Name: "sessions", Kind: Whole, Default: strconv.Itoa(serve.DefaultSessions), Max: 1e4, Scope: Server,
-			Help: "maximum realtime sessions at the same time"},
 		{Name: "max-upload", Kind: Whole, Arg: "MiB", Default: strconv.Itoa(serve.DefaultMaxBytes >> 20), Min: 1, Max: 1 << 20, Scope: Server,
 			Help: "maximum upload size"},
 		{Name: "max-audio", Kind: Time, Default: duration(serve.DefaultMaxAudio), Above: true, Max: month, Scope: Server,
 			Help: "maximum audio length per request, and maximum length of a realtime session"},
 		{Name: "timeout", Kind: Time, Default: duration(serve.DefaultTimeout), Above: true, Max: month, Scope: Server,
 			Help: "maximum time for a request"},
-		{Name: "grace", Kind: Time, Default: "10m", Max: month, Scope: Server,
-			Help: "time for accepted requests to finish after SIGTERM"},
 	}},
 	{Report, []*Option{
 		{Name: "out", Short: "o", Kind: Text, Arg: "directory", Max: path,
@@ -470,5 +437,5 @@ func formats() []string {
 	for _, f := range transcript.Formats() {
 		names = append(names, string(f))
 	}
-	return names
+	return slices.Insert(names, 2, string(Lines)) // after txt
 }

@@ -26,12 +26,14 @@ type DatasetFlags struct {
 }
 
 func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
-	cli.Bind(f, "dataset", &d.Path)
+	cli.AddOption(f, "dataset", func(v options.Value) error {
+		d.Path, d.Opt.Split = datasets.CutSplit(v.Text)
+		return nil
+	})
 	cli.Bind(f, "limit", &d.Limit)
 }
 
 func (d *DatasetFlags) Register(f *pflag.FlagSet) {
-	cli.Bind(f, "split", &d.Opt.Split)
 	cli.AddOption(f, "columns", func(v options.Value) error {
 		two := false
 		if d.Opt.Audio, d.Opt.Text, two = strings.Cut(v.Text, ","); !two && v.Text != "" {
@@ -39,7 +41,6 @@ func (d *DatasetFlags) Register(f *pflag.FlagSet) {
 		}
 		return nil
 	})
-	cli.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)
 }
 
 // A Corpus is the dataset or the files that DatasetFlags name.
@@ -69,7 +70,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	}
 	switch {
 	case errors.Is(err, datasets.ErrSplit):
-		return nil, cli.Usagef("--split %s: %w", d.Opt.Split, err)
+		return nil, cli.Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, cli.Usagef("--%w; want a directory or manifest on this machine", err)
 	case err != nil:
@@ -117,13 +118,10 @@ func (d *DatasetFlags) Name() string {
 		s = filepath.Clean(s)
 	}
 	if d.Opt.Split != "" {
-		s += " --split=" + d.Opt.Split
+		s += ":" + d.Opt.Split
 	}
 	if columns := strings.TrimSuffix(d.Opt.Audio+","+d.Opt.Text, ","); columns != "" {
 		s += " --columns=" + columns
-	}
-	if d.Opt.AllowEmpty {
-		s += " --allow-empty-text"
 	}
 	return s
 }

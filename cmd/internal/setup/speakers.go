@@ -31,13 +31,11 @@ type SpeakerFlags struct {
 
 	allowsChannels bool   // each channel can be a speaker
 	names          string // file of the names of known voices
-	least, most    int    // speakers
-	embeddings     *bool  // the vectors of voices are written
 }
 
-// Register adds the flags. channels says that each channel can be a speaker. embeddings is where that for vectors of
-// voices goes; nil leaves out the flag.
-func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels bool, embeddings *bool) {
+// Register adds the flags. channels says that each channel can be a speaker, named that there is a flag for the
+// names of voices.
+func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels, named bool) {
 	cli.AddOption(f, "speakers", func(v options.Value) error {
 		o, err := options.Speakers(v.Text)
 		s.Channels, s.Voices = o.Channels, o.Voices
@@ -45,13 +43,10 @@ func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels bool, embeddings *boo
 	})
 	if s.allowsChannels = channels; !channels {
 		cli.Redefine(f, "speakers", "one", "label `who` speaks: voice tells speakers apart by their voices and finds out how "+
-			"many there are; a number says how many; one labels nobody")
+			"many there are; 3 or 2-4 says how many; one labels nobody")
 	}
-	cli.Bind(f, "min-speakers", &s.least)
-	cli.Bind(f, "max-speakers", &s.most)
-	if s.embeddings = embeddings; embeddings != nil {
+	if named {
 		cli.Bind(f, "speaker-names", &s.names)
-		cli.Bind(f, "speaker-embeddings", embeddings)
 	}
 }
 
@@ -60,29 +55,11 @@ func (s *SpeakerFlags) None() bool { return !s.Channels && s.Voices == nil }
 
 // Check refuses flags that do not go together.
 func (s *SpeakerFlags) Check() error {
-	number := 0
-	if s.Voices != nil {
-		number = s.Voices.Speakers
-	}
-	bounded := s.least+s.most > 0
-	for _, flag := range []struct {
-		name string
-		set  bool
-	}{
-		{"min-speakers", s.least > 0}, {"max-speakers", s.most > 0}, {"speaker-names", s.names != ""},
-		{"speaker-embeddings", s.embeddings != nil && *s.embeddings},
-	} {
-		if flag.set && s.Voices == nil {
-			return cli.Usagef("--%s needs --speakers voice", flag.name)
-		}
-	}
 	switch {
+	case s.names != "" && s.Voices == nil:
+		return cli.Usagef("--speaker-names needs --speakers voice")
 	case s.Channels && !s.allowsChannels:
 		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
-	case number > 0 && bounded:
-		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", number)
-	case s.most > 0 && s.least > s.most:
-		return cli.Usagef("--min-speakers %d is more than --max-speakers %d", s.least, s.most)
 	}
 	return nil
 }
@@ -93,7 +70,6 @@ func (s *SpeakerFlags) Options(ctx context.Context, e cli.Env, sound *SoundFlags
 	if s.Voices == nil {
 		return nil, nil
 	}
-	s.Voices.Min, s.Voices.Max = s.least, s.most
 	if s.names != "" {
 		s.Voices.Known, err = sound.knownVoices(ctx, e, s.names)
 	}

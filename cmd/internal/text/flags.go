@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,8 +29,8 @@ type fileRun struct {
 	log       cli.LogFlags
 	formats   []transcript.Format
 	writing   transcript.Options
-	pattern   string // of the names of outputs
-	preset    string // of subtitles: off, on, or a name
+	pattern   string               // of the names of outputs
+	rules     transcript.Subtitles // of --subtitles
 	dir       string
 	batch     int
 	stats     bool
@@ -64,32 +62,28 @@ func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 
 // registerFiles adds the flags for input and output files.
 func (t *fileRun) registerFiles(f *pflag.FlagSet) {
-	bindFormats(f, &t.formats)
+	bindFormats(f, &t.formats, &t.writing.Lines)
 	cli.Bind(f, "output-dir", &t.dir)
 	cli.Bind(f, "name", &t.pattern)
 	cli.Bind(f, "stats", &t.stats)
 	cli.Bind(f, "progress", &t.log.Progress)
 	cli.Bind(f, "batch", &t.batch)
-	cli.Bind(f, "lines", &t.writing.Lines)
-	cli.Bind(f, "bom", &t.writing.BOM)
-	cli.Bind(f, "whisper-cpp-json", &t.writing.WhisperCPP)
 	cli.Bind(f, "recursive", &t.recursive)
 }
 
 func (t *fileRun) registerSpeakers(f *pflag.FlagSet) {
-	t.speakers.Register(f, true, &t.writing.Embeddings)
+	t.speakers.Register(f, true, true)
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
 	o := &t.writing.Subtitles
-	cli.Bind(f, "subtitles", &t.preset)
+	cli.AddOption(f, "subtitles", func(v options.Value) (err error) {
+		t.rules, err = options.Subtitles(v.Text)
+		return err
+	})
 	bindLimit(f, "max-line-width", &o.MaxLineWidth)
 	bindLimit(f, "max-line-count", &o.MaxLineCount)
 	cli.Bind(f, "max-words-per-line", &o.MaxWordsPerLine)
-	cli.Bind(f, "max-cps", &o.MaxCPS)
-	bindSeconds(f, "min-gap", &o.MinGap)
-	bindSeconds(f, "min-duration", &o.MinDuration)
-	bindSeconds(f, "max-duration", &o.MaxDuration)
 	cli.Bind(f, "highlight-words", &o.HighlightWords)
 }
 
@@ -105,65 +99,28 @@ func bindLimit(f *pflag.FlagSet, name string, to *int) {
 	*to = 0 // AddOption has set the default
 }
 
-// bindSeconds adds an option of seconds; none is a negative time.
-func bindSeconds(f *pflag.FlagSet, name string, to *time.Duration) {
-	cli.AddOption(f, name, func(v options.Value) error {
-		if *to = time.Duration(v.Number * float64(time.Second)); v.Off {
-			*to = -1
-		}
-		return nil
-	})
-}
-
-// composed reports whether subtitles are cut for reading.
-func (t *fileRun) composed() bool { return t.preset != "off" && t.preset != "" }
-
-// written returns how formats are written: by the preset, but for what other flags say.
+// written returns how formats are written: by the rules of --subtitles, but for what other flags say.
 func (t *fileRun) written() transcript.Options {
-	o := t.writing
-	o.Times = t.timed
-	if s := &o.Subtitles; t.composed() {
-		s.Composed = true
-		preset, _ := transcript.Preset(t.preset)
-		s.MaxLineWidth = cmp.Or(s.MaxLineWidth, preset.MaxLineWidth)
-		s.MaxLineCount = cmp.Or(s.MaxLineCount, preset.MaxLineCount)
-		s.MaxCPS = cmp.Or(s.MaxCPS, preset.MaxCPS)
-		s.MinGap, s.CloseGaps, s.Dash = cmp.Or(s.MinGap, preset.MinGap), preset.CloseGaps, preset.Dash
-		s.MinDuration = cmp.Or(s.MinDuration, preset.MinDuration)
-		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
-	}
-	for _, limit := range []*int{&o.Subtitles.MaxLineWidth, &o.Subtitles.MaxLineCount} {
-		if *limit == unlimited && !t.composed() {
+	o, own := t.writing, t.writing.Subtitles
+	o.Times, o.Subtitles = t.timed, t.rules
+	s := &o.Subtitles
+	s.MaxWordsPerLine, s.HighlightWords = own.MaxWordsPerLine, own.HighlightWords
+	s.MaxLineWidth = cmp.Or(own.MaxLineWidth, s.MaxLineWidth)
+	s.MaxLineCount = cmp.Or(own.MaxLineCount, s.MaxLineCount)
+	for _, limit := range []*int{&s.MaxLineWidth, &s.MaxLineCount} {
+		if *limit == unlimited && !s.Composed {
 			*limit = 0
 		}
 	}
 	return o
 }
 
-// checkLimits refuses limits of subtitles that contradict each other.
+// checkLimits refuses limits of subtitles that lack another.
 func (t *fileRun) checkLimits() error {
-	o := t.written().Subtitles
-	if !o.Composed && o.MaxLineCount > 0 && o.MaxLineWidth == 0 {
+	if o := t.written().Subtitles; !o.Composed && o.MaxLineCount > 0 && o.MaxLineWidth == 0 {
 		return cli.Usagef("--max-line-count needs --max-line-width above 0, or --subtitles")
 	}
-	least, most := o.Durations()
-	if !o.Composed || least <= most {
-		return nil
-	}
-	rules := "--subtitles"
-	if t.preset != "on" {
-		rules += "=" + t.preset
-	}
-	seconds := func(d time.Duration) string { return strconv.FormatFloat(math.Round(d.Seconds()*100)/100, 'f', -1, 64) }
-	switch own := t.writing.Subtitles; {
-	case own.MinDuration == 0:
-		return cli.Usagef("--max-duration %s: is less than the minimum of %s, %s s; raise it, or add --min-duration",
-			seconds(most), rules, seconds(least))
-	case own.MaxDuration == 0:
-		return cli.Usagef("--min-duration %s: is more than the maximum of %s, %s s; lower it, or add --max-duration",
-			seconds(least), rules, seconds(most))
-	}
-	return cli.Usagef("--min-duration %s: is more than --max-duration %s", seconds(least), seconds(most))
+	return nil
 }
 
 // warnIneffective logs which flags of the command line change nothing in the formats that are written.
@@ -176,9 +133,6 @@ func (t *fileRun) warnIneffective() {
 			needed[o.Needs] = true
 		}
 	})
-	if cli.IsSet(t.flags.Lookup("hotwords")) && cli.IsSet(t.flags.Lookup("terms")) {
-		slog.Warn("--hotwords and --terms together lose words: use one")
-	}
 	for _, o := range changed {
 		shown := func(f transcript.Format) bool { return slices.Contains(o.Formats, f) }
 		if o.Formats == nil || slices.ContainsFunc(formats, shown) || needed[o.Name] || o.Name == "word-timestamps" && t.timed {
@@ -197,22 +151,23 @@ func (t *fileRun) outputs() []transcript.Format {
 	switch {
 	case len(t.formats) > 0:
 		return t.formats
-	case t.composed():
+	case t.rules.Composed:
 		return []transcript.Format{transcript.SRT}
 	}
 	return []transcript.Format{transcript.TXT}
 }
 
-// bindFormats adds --output-format, which may be repeated.
-func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
+// bindFormats adds --output-format, which may be repeated. lines is whether TXT has a line for each segment.
+func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
 	cli.AddOption(f, "output-format", func(v options.Value) error {
 		if !f.Changed("output-format") {
-			*to = nil // the default
+			*to, *lines = nil, false // the default
 		}
 		if v.Text == "" {
 			return nil
 		}
-		list, err := options.Formats(v.Text)
+		list, inLines, err := options.Formats(v.Text)
+		*lines = *lines || inLines
 		for _, format := range list {
 			if !slices.Contains(*to, format) {
 				*to = append(*to, format)

@@ -87,20 +87,20 @@ func Listen(e cli.Env) *cobra.Command {
 		return nil
 	}
 	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
-		bindFormats(f, &l.formats)
+		bindFormats(f, &l.formats, &l.writing.Lines)
 		cli.Bind(f, "out", &l.file)
 		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
 	}, l.log.Register)
 	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request),
-		func(f *pflag.FlagSet) { l.speakers.Register(f, false, &l.writing.Embeddings) })
+		func(f *pflag.FlagSet) { l.speakers.Register(f, false, true) })
 	return c
 }
 
 func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if l.file != "" && len(l.formats) == 0 {
 		var err error
-		if l.formats, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
+		if l.formats, _, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
 			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
 		}
 	}

@@ -258,7 +258,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	c := cli.New("pipe", "", "", nil)
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
 		t.registerSubtitles(f)
-		bindFormats(f, &t.formats)
+		bindFormats(f, &t.formats, &t.writing.Lines)
 		cli.Bind(f, "draft-from", &t.model.Assistant.From)
 	})
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSpeakers)
@@ -273,7 +273,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 		return nil, err
 	}
 	opt := t.decoding.Result(log)
-	opt.WordTimestamps = opt.WordTimestamps || t.composed()
+	opt.WordTimestamps = opt.WordTimestamps || t.rules.Composed
 	if r.Temperatures != nil {
 		opt.Temperatures = r.Temperatures
 	}

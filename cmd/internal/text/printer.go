@@ -10,7 +10,7 @@ import (
 	"verity/transcript"
 )
 
-// A printer prints the text of a file as it comes: in paragraphs, or if it has times or marks, or --lines is given,
+// A printer prints the text of a file as it comes: in paragraphs, or if it has times or marks, or with -f lines,
 // a line for each segment.
 type printer struct {
 	run        *fileRun

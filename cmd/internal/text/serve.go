@@ -53,6 +53,9 @@ accepted. On SIGHUP it reads keys and certificates again.
   curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
   verity serve --listen :8000 --api-key-file keys.txt`
 
+// grace is how long accepted requests may go on after SIGTERM.
+const grace = 10 * time.Minute
+
 // A serveCommand is the serve command with its flags.
 type serveCommand struct {
 	cli.Env
@@ -66,7 +69,6 @@ type serveCommand struct {
 	keyFile  string
 	models   []string // of --model, the default first
 	closers  []func() // of models and threads, in order
-	grace    time.Duration
 	files    serve.Reloader
 	opt      serve.Options
 }
@@ -105,7 +107,6 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "wyoming", &s.wyoming)
 	cli.Bind(f, "api-key-file", &s.keyFile)
 	bindList(f, "origin", &s.opt.Origins)
-	bindList(f, "alias", &s.opt.Aliases)
 	cli.AddOption(f, "tls-cert", func(v options.Value) error {
 		two := false
 		if s.cert, s.key, two = strings.Cut(v.Text, ","); !two {
@@ -117,7 +118,6 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Redefine(f, "batch", strconv.Itoa(serve.DefaultTurns), "maximum `number` of requests to transcribe at the same time. They share every pass "+
 		"over the weights; each needs its own memory")
 	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
-	cli.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
 	bindMiB(f, "max-upload", &s.opt.MaxBytes)
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
 	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` for formats that Verity does not read itself. auto: the "+
@@ -125,7 +125,6 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 		"every format")
 	bindTime(f, "max-audio", &s.opt.MaxAudio)
 	bindTime(f, "timeout", &s.opt.Timeout)
-	bindTime(f, "grace", &s.grace)
 }
 
 // bindMiB adds the flag of an option in MiB and stores bytes.
@@ -217,7 +216,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		}
 		h.TLSConfig = secure
 		return h.ServeTLS(api, "", "")
-	}, logger, s.grace)
+	}, logger, grace)
 }
 
 // announce writes what is served where, whatever the level of the log. Readers of a JSON log need JSON.

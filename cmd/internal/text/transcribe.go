@@ -46,15 +46,15 @@ outputs remain.
   verity transcribe --output-format srt,json --output-dir subs *.wav
   find . -name '*.wav' -print0 | verity transcribe --files-from - -o texts
   ffmpeg -i talk.mp4 -f wav - | verity transcribe -
-  verity transcribe --highlight --stats talk.wav`
+  verity transcribe --show-drafts --stats talk.wav`
 
 // A transcribeCommand is the transcribe command.
 type transcribeCommand struct {
 	fileRun
-	highlight string
-	force     bool
-	skip      bool
-	list      string // file with names of sound files
+	drafted string // --show-drafts
+	force   bool
+	skip    bool
+	list    string // file with names of sound files
 }
 
 func Transcribe(e cli.Env) *cobra.Command {
@@ -77,7 +77,7 @@ func Transcribe(e cli.Env) *cobra.Command {
 		cli.Bind(f, "force", &t.force)
 		cli.Bind(f, "skip-existing", &t.skip)
 		cli.Bind(f, "timestamps", &t.timed)
-		cli.Bind(f, "highlight", &t.highlight)
+		cli.Bind(f, "show-drafts", &t.drafted)
 	})
 	cli.CompleteSound(c)
 	return c
@@ -110,7 +110,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if others := in.others.String(); others != "" && !t.log.Quiet {
 		fmt.Fprintf(t.Err, "verity transcribe: %s\n", others)
 	}
-	opt.TokenOrigins = t.highlight == "always" || t.highlight == "auto" && t.OutTerminal
+	opt.TokenOrigins = t.drafted == "always" || t.drafted == "auto" && t.OutTerminal
 	if out != nil {
 		defer out.undo()
 		all := len(files)
@@ -148,8 +148,8 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 		return nil, err
 	}
 	format := t.outputs()[0]
-	if t.highlight != "never" && (t.dir != "" || format != transcript.TXT) {
-		return nil, cli.Usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
+	if t.drafted != "never" && (t.dir != "" || format != transcript.TXT) {
+		return nil, cli.Usagef("--show-drafts marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	if t.dir != "" {
 		f := &folder{

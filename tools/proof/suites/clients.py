@@ -27,8 +27,8 @@ NOT_APPLICABLE = {
 
 
 def run(env):
-    with server(env, "--alias", "*") as address, stand_in(env, address) as url:
-        env.note("The tests expect a mock that takes any value. So `verity serve --alias '*'` answers to every model's name, and a program between client and "
+    with server(env) as address, stand_in(env, address) as url:
+        env.note("The tests expect a mock that takes any value. So `verity serve` answers to every model's name, and a program between client and "
                  "server (tools/proof/suites/clients.py) puts real values in place of placeholders: of the file its first sound, of the languages en, of the "
                  "speaker's reference a sound, and segment for word in timestamp_granularities. Nothing else is changed, and no answer is.")
         return python(env, url) + node(env, url)

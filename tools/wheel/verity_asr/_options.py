@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
       multilingual                 detect the language of every window
       initial_prompt               text before the first window: names, spelling, style
       carry_initial_prompt         use it for every window
-      hotwords                     names and terms as text before each window
+      hotwords                     names and terms as text before each window; not with terms
       terms                        names and terms: a list, or a file with one per line; "Kennedy:2" doubles the weight
       prefix                       beginning of the first window's text
       condition_on_previous_text   show each window the text before it (True)
@@ -54,10 +54,8 @@ class Options(TypedDict, total=False):
     Speech and speakers:
       vad_filter                   True skips what is not speech; False does not look for speech; None looks where in doubt
       vad_parameters               a dict, see VadOptions
-      speakers                     "voice", how many voices there are, "channels", or "one" (the default)
-      min_speakers, max_speakers   bounds of their number
+      speakers                     "voice", how many voices there are, 3 or "2-4", "channels", or "one" (the default)
       speaker_names                known voices: {"Ann": "ann.wav", "Bob": "talk.mp3 1:30-1:45"}, or a file of such lines
-      speaker_embeddings           a vector for the voice of each speaker, in Transcript.raw
 
     Audio:
       sampling_rate                of samples (16000)
@@ -73,7 +71,7 @@ class Options(TypedDict, total=False):
       draft_from                   a transcript of the audio: the same text, sooner
 
     Files that Transcript.write writes:
-      subtitles                    True, "bbc", "netflix" or "ted": cut subtitles for reading
+      subtitles                    True, "bbc", "netflix" or "ted": cut subtitles for reading; limits may follow: "ted,cps=15"
       max_line_width, max_line_count, max_words_per_line   limits of a subtitle
       highlight_words              underline each word as it is spoken
 
@@ -114,10 +112,7 @@ class Options(TypedDict, total=False):
     vad_filter: Optional[bool]
     vad_parameters: Optional[Mapping[str, Any]]
     speakers: Union[str, int, None]
-    min_speakers: int
-    max_speakers: int
     speaker_names: Union[Mapping[str, Union[str, "os.PathLike[str]"]], str, "os.PathLike[str]", None]
-    speaker_embeddings: bool
     sampling_rate: int
     channel: int
     audio_track: Union[str, int]
@@ -248,9 +243,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "no_speech_threshold": ("no-speech-threshold", _number),
     "hallucination_silence_threshold": ("hallucination-silence-threshold", _number),
     "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _speakers),
-    "min_speakers": ("min-speakers", _whole), "max_speakers": ("max-speakers", _whole), "speaker_names": ("speaker-names", _path),
-    "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
-    "draft_from": ("draft-from", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
+    "speaker_names": ("speaker-names", _path), "chunked": ("chunked", _switch), "draft_from": ("draft-from", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
     "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
     "subtitles": ("subtitles", lambda name, value: "on" if value is True else "off" if value is False else _text(name, value)), "max_line_width": ("max-line-width", _whole), "max_line_count": ("max-line-count", _whole),
     "max_words_per_line": ("max-words-per-line", _whole), "highlight_words": ("highlight-words", _switch),
@@ -281,7 +274,8 @@ _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "num_workers": ((None,), "it is an argument of Model"),
     "compute_type": ((None,), "it is an argument of Model"), "device": ((None, "cpu", "auto"), "Verity computes on the CPU"),
     "vad": ((None,), "use vad_filter=True or False"), "diarize": ((None, False), 'use speakers="voice"'),
-    "num_speakers": ((None,), "use speakers=NUMBER"), "output_format": ((None,), "use Transcript.write('talk.srt')"),
+    "num_speakers": ((None,), "use speakers=NUMBER"), "min_speakers": ((None,), 'use speakers="2-4"'), "max_speakers": ((None,), 'use speakers="2-4"'),
+    "output_format": ((None,), "use Transcript.write('talk.srt')"),
     "assistant": ((None,), "it is an argument of Model"), "model": ((None,), "it is the argument of Model"),
 }
 

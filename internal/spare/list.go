@@ -1,5 +1,5 @@
-// Package freelist is a bounded free list.
-package freelist
+// Package spare keeps memory that has no user for the next one.
+package spare
 
 import "sync"
 

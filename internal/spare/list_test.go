@@ -1,4 +1,4 @@
-package freelist
+package spare
 
 import "testing"
 
