@@ -148,7 +148,7 @@ func (d *Dataset) header(columns []string) error {
 	if len(f) < len(columns) {
 		return errors.New("a column is named twice")
 	}
-	return cmp.Or(f.lacks("sound", d.options.Audio, audioNames), f.lacks("text", d.options.Text, textNames))
+	return cmp.Or(f.checkColumns("sound", d.options.Audio, audioNames), f.checkColumns("text", d.options.Text, textNames))
 }
 
 var (

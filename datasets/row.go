@@ -64,8 +64,8 @@ func (f fields) seconds(name string) (float64, error) {
 	return v, nil
 }
 
-// lacks returns a ColumnsError if a row has neither the field of an option nor one of the usual names; else nil.
-func (f fields) lacks(kind, option string, usual []string) error {
+// checkColumns returns a ColumnsError if a row has neither the field of an option nor one of the usual names; else nil.
+func (f fields) checkColumns(kind, option string, usual []string) error {
 	if slices.ContainsFunc(names(option, usual), func(name string) bool { _, ok := f[name]; return ok }) {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case err != nil:
 		return u, err
 	case !ok || name == "":
-		return u, cmp.Or(f.lacks("sound", o.Audio, audioNames), errNoAudio)
+		return u, cmp.Or(f.checkColumns("sound", o.Audio, audioNames), errNoAudio)
 	case strings.ContainsRune(name, 0):
 		return u, errBadName
 	}
@@ -131,7 +131,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case u.TurnsErr != nil:
 		return u, u.TurnsErr
 	case !anyTurns:
-		return u, cmp.Or(f.lacks("text", o.Text, textNames), errNoText)
+		return u, cmp.Or(f.checkColumns("text", o.Text, textNames), errNoText)
 	default:
 		u.Text = textOf(u.Turns)
 	}

@@ -24,23 +24,23 @@ import (
 )
 
 // CompareOptions configures a comparison. The zero value runs every utterance once in
-// each arm.
+// each variant.
 type CompareOptions struct {
-	Repeats  int           // runs of an utterance in each arm; 0 means 1. The one of median decoding time is recorded
+	Repeats  int           // runs of an utterance in each variant; 0 means 1. The one of median decoding time is recorded
 	Within   time.Duration // an utterance that has run for so long is not repeated; 0 means no limit
-	Batch    int           // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
+	Batch    int           // utterances that a variant runs at the same time, timed together, in wall time; 0 means 1
 	Limit    int           // most utterances to run; 0 means all
-	Dir      string        // folder for NAME.jsonl of each arm, see [Options]
+	Dir      string        // folder for NAME.jsonl of each variant, see [Options]
 	Unscored bool          // the utterances have no references
 	Sound    audio.Input   // how the sound of an utterance is opened
 
-	// Watch, if not nil, gets the records of an utterance, one for each arm, and the
+	// Watch, if not nil, gets the records of an utterance, one for each variant, and the
 	// differences that are errors.
 	Watch func(records []*report.Record, what []string)
 }
 
-// An Arm is one of several engines that run over the same utterances.
-type Arm struct {
+// An Variant is one of several engines that run over the same utterances.
+type Variant struct {
 	Name   string // of its record file, NAME.jsonl
 	Engine Engine
 	Run    transcript.Provenance // stored in its records
@@ -52,56 +52,56 @@ type Arm struct {
 	Decoding func() time.Duration
 }
 
-// A Match is two arms, by index, that are compared.
+// A Match is two variants, by index, that are compared.
 type Match struct{ Baseline, Assisted int }
 
-// Compare runs the arms over the same utterances in turn, and compares the records of the
-// matches. Broken rows count as failed in all arms. On an error it also returns the pairs so far.
+// Compare runs the variants over the same utterances in turn, and compares the records of the
+// matches. Broken rows count as failed in all variants. On an error it also returns the pairs so far.
 func Compare(
-	ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions,
+	ctx context.Context, variants []Variant, matches []Match, data Dataset, o CompareOptions,
 ) (_ []*report.Pairs, err error) {
-	c := comparison{CompareOptions: o, arms: arms, matches: matches}
+	c := comparison{CompareOptions: o, variants: variants, matches: matches}
 	for _, m := range matches {
-		p := report.NewPairs(arms[m.Baseline].Set, arms[m.Assisted].Set)
+		p := report.NewPairs(variants[m.Baseline].Set, variants[m.Assisted].Set)
 		p.Timed = true
 		c.pairs = append(c.pairs, p)
 	}
-	c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.enter(ctx, r, true) })
+	c.out, err = openRecords(o.Dir, variants, func(r []*report.Record) error { return c.enter(ctx, r, true) })
 	if err != nil {
 		return c.pairs, err
 	}
-	defer c.log.close()
+	defer c.out.close()
 	if err = c.writeNames(); err == nil {
-		err = c.all(ctx, data)
+		err = c.runAll(ctx, data)
 	}
 	if err != nil {
 		return c.pairs, err
 	}
-	return c.pairs, c.log.finish(c.Limit > 0)
+	return c.pairs, c.out.finish(c.Limit > 0)
 }
 
 // A comparison is the state of Compare.
 type comparison struct {
 	CompareOptions
-	arms    []Arm
-	matches []Match
-	pairs   []*report.Pairs // of the matches
-	log     *log
+	variants []Variant
+	matches  []Match
+	pairs    []*report.Pairs // of the matches
+	out      *recordWriter
 }
 
-// writeNames writes the names of the arms beside their records, for report.Find.
+// writeNames writes the names of the variants beside their records, for report.Find.
 func (c *comparison) writeNames() error {
 	if c.Dir == "" {
 		return nil
 	}
-	at := filepath.Join(c.Dir, report.ArmsFile)
+	at := filepath.Join(c.Dir, report.VariantsFile)
 	b, err := input.Read(context.Background(), at, 1<<20)
 	if err == nil && json.Unmarshal(b, new([]string)) != nil || errors.Is(err, input.ErrTooLarge) {
-		return fmt.Errorf("%s: it does not list arms: name another folder, or remove the file", at)
+		return fmt.Errorf("%s: it does not list variants: name another folder, or remove the file", at)
 	}
-	names := make([]string, len(c.arms))
-	for i, arm := range c.arms {
-		names[i] = arm.Name
+	names := make([]string, len(c.variants))
+	for i, variant := range c.variants {
+		names[i] = variant.Name
 	}
 	return output.Replace(at, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }
@@ -109,9 +109,9 @@ func (c *comparison) writeNames() error {
 // enter adds the records of an utterance to sets and pairs. Records found from an earlier run
 // contain its times if utterances ran one at a time; the times of a group are not recorded.
 func (c *comparison) enter(ctx context.Context, records []*report.Record, found bool) (err error) {
-	words := make([]wer.Counts, len(c.arms))
-	for i, arm := range c.arms {
-		if words[i], err = arm.Set.Add(ctx, records[i]); err != nil {
+	words := make([]wer.Counts, len(c.variants))
+	for i, variant := range c.variants {
+		if words[i], err = variant.Set.Add(ctx, records[i]); err != nil {
 			return err
 		}
 	}
@@ -132,12 +132,12 @@ func (c *comparison) enter(ctx context.Context, records []*report.Record, found 
 }
 
 // WarmUp runs the first n utterances at the same time and discards the results. Without
-// it, the first arm of a comparison would pay for cold pages, caches and clocks, and for
+// it, the first variant of a comparison would pay for cold pages, caches and clocks, and for
 // the calibration of a draft policy.
 func WarmUp(ctx context.Context, e Engine, data Dataset, n int, sound audio.Input) error {
-	for group, err := range groups(data, n, n, &log{}) {
+	for group, err := range groups(data, n, n, &recordWriter{}) {
 		if err == nil {
-			_, err = together(ctx, Arm{Engine: e}, group, Options{Sound: sound})
+			_, err = together(ctx, Variant{Engine: e}, group, Options{Sound: sound})
 		}
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n int, sound audio.Inpu
 
 // groups yields the rows without a record in groups of size, at least 1, up to limit
 // utterances.
-func groups(data Dataset, limit, size int, l *log) iter.Seq2[[]Row, error] {
+func groups(data Dataset, limit, size int, l *recordWriter) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var group []Row
 		for it := range pending(data, l, limit, Shard{}) {
@@ -169,10 +169,10 @@ func groups(data Dataset, limit, size int, l *log) iter.Seq2[[]Row, error] {
 	}
 }
 
-func (c *comparison) all(ctx context.Context, data Dataset) error {
-	for group, err := range groups(data, c.Limit, max(1, c.Batch), c.log) {
+func (c *comparison) runAll(ctx context.Context, data Dataset) error {
+	for group, err := range groups(data, c.Limit, max(1, c.Batch), c.out) {
 		if err == nil {
-			err = c.pair(ctx, group)
+			err = c.runGroup(ctx, group)
 		}
 		if err != nil {
 			return err
@@ -181,22 +181,22 @@ func (c *comparison) all(ctx context.Context, data Dataset) error {
 	return nil
 }
 
-// pair runs a group of utterances in all arms, A B A B …, and adds the results.
-func (c *comparison) pair(ctx context.Context, group []Row) error {
-	runs := make([][][]*report.Record, len(group)) // by utterance, then arm
+// runGroup runs a group of utterances in all variants, A B A B …, and adds the results.
+func (c *comparison) runGroup(ctx context.Context, group []Row) error {
+	runs := make([][][]*report.Record, len(group)) // by utterance, then variant
 	for i := range runs {
-		runs[i] = make([][]*report.Record, len(c.arms))
+		runs[i] = make([][]*report.Record, len(c.variants))
 	}
 	began := time.Now()
 	for n := range cmp.Or(c.Repeats, 1) {
 		if n > 0 && c.Within > 0 && time.Since(began) > c.Within {
 			break
 		}
-		out := make([]outcome, len(c.arms))
-		for i, arm := range c.arms {
+		out := make([]outcome, len(c.variants))
+		for i, variant := range c.variants {
 			var err error
-			if out[i], err = together(ctx, arm, group,
-				Options{Run: arm.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
+			if out[i], err = together(ctx, variant, group,
+				Options{Run: variant.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
 				return err
 			}
 			for u := range group {
@@ -211,7 +211,7 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		}
 	}
 	for _, of := range runs {
-		if err := c.add(ctx, c.typical(of)); err != nil {
+		if err := c.record(ctx, c.typical(of)); err != nil {
 			return err
 		}
 	}
@@ -225,14 +225,14 @@ type outcome struct {
 }
 
 // together runs a group of utterances at the same time.
-func together(ctx context.Context, arm Arm, group []Row, o Options) (_ outcome, err error) {
+func together(ctx context.Context, variant Variant, group []Row, o Options) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
-	if arm.Decoding != nil {
-		decoding = arm.Decoding()
+	if variant.Decoding != nil {
+		decoding = variant.Decoding()
 	}
 	for x := range parallel.Ordered(len(group), len(group), slices.Values(group), func(_ int, it Row) result {
-		return todo{Row: it}.run(ctx, arm.Engine, o)
+		return todo{Row: it}.transcribe(ctx, variant.Engine, o)
 	}) {
 		if r.records, err = append(r.records, x.record), cmp.Or(err, x.err); err != nil {
 			return r, err
@@ -250,13 +250,13 @@ func together(ctx context.Context, arm Arm, group []Row, o Options) (_ outcome, 
 		x.Wall = r.total / float64(len(group))
 		r.decode = max(r.decode, x.Seconds.Decode)
 	}
-	if arm.Decoding != nil {
-		r.decode = (arm.Decoding() - decoding).Seconds()
+	if variant.Decoding != nil {
+		r.decode = (variant.Decoding() - decoding).Seconds()
 	}
 	return r, nil
 }
 
-// typical returns the run of median decoding time of each arm. If two runs differ that must be
+// typical returns the run of median decoding time of each variant. If two runs differ that must be
 // identical, it returns the first such pair, with the baseline's first run if possible.
 func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
 	some := make([]*report.Record, len(runs))
@@ -264,7 +264,7 @@ func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
 		some[i] = median(r)
 	}
 	for _, m := range c.matches {
-		if !report.MustAgree(c.arms[m.Baseline].Run, c.arms[m.Assisted].Run) {
+		if !report.MustAgree(c.variants[m.Baseline].Run, c.variants[m.Assisted].Run) {
 			continue
 		}
 		a, b := runs[m.Baseline], runs[m.Assisted]
@@ -284,8 +284,8 @@ func median(r []*report.Record) *report.Record {
 	return r[(len(r)-1)/2]
 }
 
-func (c *comparison) add(ctx context.Context, records []*report.Record) error {
-	if err := c.log.append(records...); err != nil {
+func (c *comparison) record(ctx context.Context, records []*report.Record) error {
+	if err := c.out.write(records...); err != nil {
 		return err
 	}
 	return c.enter(ctx, records, false)
@@ -302,7 +302,7 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 // Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Theory.
 func Predict(d *report.Document) {
 	for _, c := range d.Comparisons {
-		a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
+		a, b := d.Scores[c.Variants.Baseline], d.Scores[c.Variants.Assisted]
 		if c.Verdict != report.Free && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
 			c.Predicted, c.BreakEven = predict(a, b)
 			if c.Predicted != nil {
@@ -312,7 +312,7 @@ func Predict(d *report.Document) {
 	}
 }
 
-// theory returns what theory expects of the assistant of an arm. The operations are known if those of a drafted token
+// theory returns what theory expects of the assistant of a variant. The operations are known if those of a drafted token
 // are.
 func theory(baseline, assisted *report.Score) *report.Theory {
 	const longest = 64 // tokens

@@ -28,21 +28,21 @@ func (d duo) run(t *testing.T, data Dataset, o CompareOptions, runs [2]transcrip
 // timed is run for engines that say how long they have been decoding.
 func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Provenance, clocks [2]func() time.Duration) (*report.Document, error) {
 	t.Helper()
-	arms, sets := make([]Arm, 2), make([]*report.Set, 2)
+	variants, sets := make([]Variant, 2), make([]*report.Set, 2)
 	for i, name := range []string{"baseline", "assisted"} {
 		set, err := report.NewSet(name, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		sets[i], arms[i] = set, Arm{Name: name, Engine: []Engine{d.Baseline, d.Assisted}[i], Run: runs[i], Set: set, Decoding: clocks[i]}
+		sets[i], variants[i] = set, Variant{Name: name, Engine: []Engine{d.Baseline, d.Assisted}[i], Run: runs[i], Set: set, Decoding: clocks[i]}
 	}
-	pairs, err := Compare(t.Context(), arms, []Match{{0, 1}}, data, o)
+	pairs, err := Compare(t.Context(), variants, []Match{{0, 1}}, data, o)
 	return report.NewDocument(sets, pairs), err
 }
 
-func compare(t *testing.T, arms duo, n int, o CompareOptions) (*report.Document, *report.Comparison) {
+func compare(t *testing.T, variants duo, n int, o CompareOptions) (*report.Document, *report.Comparison) {
 	t.Helper()
-	d, err := arms.run(t, shelf(n), o, [2]transcript.Provenance{})
+	d, err := variants.run(t, shelf(n), o, [2]transcript.Provenance{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestCompare(t *testing.T) {
 	}
 	files, err := report.Find(dir)
 	if err != nil || len(files) != 2 || files[0].Name != "baseline" {
-		t.Errorf("Find = %v, %v, want both arms", files, err)
+		t.Errorf("Find = %v, %v, want both variants", files, err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestCompareDifferent(t *testing.T) {
 	}
 	_, c = compare(t, duo{hearer{}.engine, hearer{fail: longest}.engine}, 4, CompareOptions{})
 	if c.Verdict != report.Different || c.Differences[0].What[0] != "failed in assisted" {
-		t.Errorf("one arm fails: %+v", c)
+		t.Errorf("one variant fails: %+v", c)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBatch runs three at a time: both arms in turn, all of a group at once, timed by
+// TestBatch runs three at a time: both variants in turn, all of a group at once, timed by
 // the clock and compared one by one.
 func TestBatch(t *testing.T) {
 	var mu sync.Mutex

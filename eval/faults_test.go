@@ -58,13 +58,13 @@ func TestForeignFile(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"my precious notes", `{"a":1}`, "\x00", ""} { // in the place of the names of the arms
+	for _, text := range []string{"my precious notes", `{"a":1}`, "\x00", ""} { // in the place of the names of the variants
 		dir := t.TempDir()
-		path := filepath.Join(dir, report.ArmsFile)
+		path := filepath.Join(dir, report.VariantsFile)
 		write(t, path, text)
 		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Provenance{})
 		if err == nil || read(t, path) != text || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q in %s: error %v, now %q", text, report.ArmsFile, err, read(t, path))
+			t.Errorf("%q in %s: error %v, now %q", text, report.VariantsFile, err, read(t, path))
 		}
 	}
 	dir := t.TempDir()
@@ -91,13 +91,13 @@ func TestSyncFails(t *testing.T) {
 // TestCompareResume kills a comparison at many bytes of either file, as far as the
 // other can have come, and resumes it: the records are those of an undisturbed one.
 func TestCompareResume(t *testing.T) {
-	arms := duo{hearer{}.engine, hearer{drafts: true}.engine}
+	variants := duo{hearer{}.engine, hearer{drafts: true}.engine}
 	o, runs := CompareOptions{}, [2]transcript.Provenance{{Model: "m"}, {Model: "m", Assistant: "a"}}
 	const n = 4
 	run := func(dir string) (*report.Comparison, [2]string) {
 		t.Helper()
 		o.Dir = dir
-		d, err := arms.run(t, shelf(n), o, runs)
+		d, err := variants.run(t, shelf(n), o, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestCompareResume(t *testing.T) {
 	write(t, filepath.Join(dir, "baseline.jsonl"), want[0])
 	write(t, filepath.Join(dir, "assisted.jsonl"), want[1])
 	o.Dir = dir
-	if _, err := arms.run(t, shelf(n), o, runs); err == nil || !strings.Contains(err.Error(), "results of another run, with assistant a") || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
+	if _, err := variants.run(t, shelf(n), o, runs); err == nil || !strings.Contains(err.Error(), "results of another run, with assistant a") || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
 		t.Errorf("records of another assistant: %v", err)
 	}
 }

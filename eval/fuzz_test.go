@@ -34,7 +34,7 @@ func FuzzLog(f *testing.F) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openLog(dir, []Arm{{Name: "records", Run: run}}, func([]*report.Record) error { return nil })
+		l, err := openRecords(dir, []Variant{{Name: "records", Run: run}}, func([]*report.Record) error { return nil })
 		if err != nil {
 			if got, problem := os.ReadFile(path); problem != nil || !bytes.Equal(got, raw) {
 				t.Fatalf("refused (%v), but changed to %q: %v", err, got, problem)
@@ -47,7 +47,7 @@ func FuzzLog(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l, err = openLog(dir, []Arm{{Name: "records", Run: run}}, func([]*report.Record) error { return nil }); err != nil {
+		if l, err = openRecords(dir, []Variant{{Name: "records", Run: run}}, func([]*report.Record) error { return nil }); err != nil {
 			t.Fatalf("opened once, but not again: %v\n%q", err, mended)
 		}
 		defer l.close()

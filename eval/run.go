@@ -81,7 +81,7 @@ type Summary struct {
 // record is of a failure. If ctx ends, the records so far stay.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
 	name := strings.TrimSuffix(o.Shard.File(), ".jsonl")
-	l, err := openLog(o.Dir, []Arm{{Name: name, Run: o.Run}}, func(r []*report.Record) error {
+	l, err := openRecords(o.Dir, []Variant{{Name: name, Run: o.Run}}, func(r []*report.Record) error {
 		if o.Watch != nil {
 			o.Watch(r[0])
 		}
@@ -97,7 +97,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	last := time.Now()
 	// Twice as many records as workers may wait, so that a long utterance does not idle the others.
 	for r := range parallel.Ordered(o.Workers, 2*o.Workers, pending(data, l, o.Limit, o.Shard),
-		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
+		func(_ int, w todo) result { return w.transcribe(ctx, e, o) }) {
 		if r.err != nil {
 			cancel() // stop the other utterances
 			return sum, r.err
@@ -105,7 +105,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 		if now := time.Now(); o.Workers > 1 {
 			r.record.Wall, last = now.Sub(last).Seconds(), now
 		}
-		if err := l.append(r.record); err != nil {
+		if err := l.write(r.record); err != nil {
 			return sum, err
 		}
 		sum.Done++
@@ -131,7 +131,7 @@ type result struct {
 	err    error
 }
 
-func (w todo) run(ctx context.Context, e Engine, o Options) result {
+func (w todo) transcribe(ctx context.Context, e Engine, o Options) result {
 	if w.err != nil {
 		return result{nil, w.err}
 	}
@@ -140,7 +140,7 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 }
 
 // pending yields the rows of a shard that have no record, in order. An error is the last.
-func pending(data Dataset, l *log, limit int, shard Shard) iter.Seq[todo] {
+func pending(data Dataset, l *recordWriter, limit int, shard Shard) iter.Seq[todo] {
 	return func(yield func(todo) bool) {
 		row := 0
 		for it, err := range Rows(data, limit) {

@@ -207,7 +207,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillCompare is TestKill for both arms of a comparison.
+// TestKillCompare is TestKill for both variants of a comparison.
 func TestKillCompare(t *testing.T) {
 	into := func(dir string, baseline, assisted Engine) *report.Comparison {
 		_, c := compare(t, duo{baseline, assisted}, 40, CompareOptions{Dir: dir})
@@ -560,7 +560,7 @@ func ExampleRun() {
 }
 
 // TestSound: how sound is opened reaches every road: files, embedded sound, parts of a
-// file, both arms and the warm-up.
+// file, both variants and the warm-up.
 func TestSound(t *testing.T) {
 	stereo := sound(0, 0)
 	stereo[22], stereo[32] = 2, 4 // channels, bytes of a frame

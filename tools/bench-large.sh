@@ -6,7 +6,7 @@
 # SIZE is large-v2 by default; tiny is a quick trial. Tables, all if none is named:
 #
 #   single    verity compare: plain and assisted in turn, to the bit
-#   batches   the same with --batch N: N utterances at a time in each arm, f16 and
+#   batches   the same with --batch N: N utterances at a time in each variant, f16 and
 #             int8 targets, distilled assistant, alpha 0.8
 #   ladder    verity compare: f32, f16, int8, mxfp6 and int4, plain and with the
 #             distilled assistant, alpha 0.8
@@ -46,7 +46,7 @@ plant() { # shape alpha
 	[ -d "$work/$1-$2" ] || "$verity" synth --size "$size" --assistant "$1" --alpha "$2" --tokens 100 --out "$work/$1-$2" >&2
 }
 
-# compare runs both arms. Its verdict is in $verdict, its JSON on one line in $json.
+# compare runs both variants. Its verdict is in $verdict, its JSON on one line in $json.
 compare() { # flags
 	verdict=identical
 	"$verity" compare --quiet --json --language en "$@" >"$work/compare.json" || verdict="status $?" bad=1
@@ -103,10 +103,10 @@ ladder() {
 	plant distil 0.8
 	pair=$work/distil-0.8
 	echo '```'
-	arms=
-	for precision in f32 f16 int8 mxfp6 int4; do arms="$arms,$precision,$precision+assistant"; done
+	variants=
+	for precision in f32 f16 int8 mxfp6 int4; do variants="$variants,$precision,$precision+assistant"; done
 	"$verity" compare --quiet --model "$pair/target" --assistant "$pair/assistant" --language en "$sound" \
-		--precision "${arms#,}" --repeats "${REPEATS:-5}" || bad=1
+		--precision "${variants#,}" --repeats "${REPEATS:-5}" || bad=1
 	echo '```'
 }
 

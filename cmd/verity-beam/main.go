@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string) int {
 	p := &program{}
 	root := &cobra.Command{
 		Use: "verity-beam --dataset PATH --out DIR [flags]", Short: "Evaluate on a cluster", Long: help, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runPipeline(cmd.Context()) },
 	}
 	p.job = measure.NewJob(root, os.Stdout, os.Stderr, "Cluster", p.register)
 	root.SetArgs(args)
@@ -131,7 +131,7 @@ func (p *program) check() error {
 	return p.job.Check()
 }
 
-func (p *program) run(ctx context.Context) (err error) {
+func (p *program) runPipeline(ctx context.Context) (err error) {
 	if err := p.check(); err != nil {
 		return err
 	}

@@ -92,7 +92,6 @@ func Passes(ctx context.Context, c *model.Checkpoint, o Options) (_ []Pass, spre
 	return passes, spread, nil
 }
 
-// A bench is the state of a measurement.
 type bench struct {
 	Options
 	head     Result // what is known before measuring

@@ -18,33 +18,33 @@ const (
 	Identical    Verdict = "identical"    // every utterance is identical to the bit
 	Different    Verdict = "different"    // at least one bit of one utterance differs
 	Inconclusive Verdict = "inconclusive" // identical, but nothing was drafted, so nothing is proven
-	Free         Verdict = "free"         // the arms have different weights or options, so their texts may differ
+	Free         Verdict = "free"         // the variants have different weights or options, so their texts may differ
 )
 
-// A Comparison compares two arms over the same utterances: their results and their
+// A Comparison compares two variants over the same utterances: their results and their
 // costs.
 type Comparison struct {
-	Arms         Pair[int]       `json:"arms"` // indices
+	Variants     Pair[int]       `json:"arms"` // indices
 	Names        Pair[string]    `json:"names"`
 	Verdict      Verdict         `json:"verdict"`
-	Utterances   int             `json:"utterances"`        // with a hypothesis in both arms
-	Failed       int             `json:"failed"`            // without a hypothesis in either arm
+	Utterances   int             `json:"utterances"`        // with a hypothesis in both variants
+	Failed       int             `json:"failed"`            // without a hypothesis in either variant
 	Unpaired     int             `json:"unpaired"`          // with one hypothesis, because the other is in a missing shard
 	Resumed      int             `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
 	AudioSeconds float64         `json:"audio_seconds"`
 	Identical    IdenticalCounts `json:"identical"`
-	Different    int             `json:"different"`   // in any way, failing in one arm included
+	Different    int             `json:"different"`   // in any way, failing in one variant included
 	Differences  []Difference    `json:"differences"` // at most fifty
 
 	WER    *Pair[float64] `json:"wer"`    // of the scored utterances; null if there are none
-	Scored int            `json:"scored"` // utterances with a reference, and a hypothesis in both arms
+	Scored int            `json:"scored"` // utterances with a reference, and a hypothesis in both variants
 
-	// The word error rate of the assisted arm minus that of the baseline,
+	// The word error rate of the assisted variant minus that of the baseline,
 	// with an interval by resampling utterances; left out if every utterance has the
 	// same errors in both.
 	Change     *Change       `json:"wer_change,omitempty"`
 	Groups     []GroupChange `json:"groups,omitempty"`     // with report --by
-	Divergence *Divergence   `json:"divergence,omitempty"` // of arms that may differ
+	Divergence *Divergence   `json:"divergence,omitempty"` // of variants that may differ
 
 	Seconds    Stages     `json:"seconds"`
 	Batch      Batch      `json:"batch"`
@@ -92,7 +92,7 @@ type GroupChange struct {
 	Change
 }
 
-// A Divergence counts the tokens in which two arms differ, by the shortest edit
+// A Divergence counts the tokens in which two variants differ, by the shortest edit
 // distance for each utterance.
 type Divergence struct {
 	Tokens int     `json:"tokens"` // in the baseline
@@ -100,13 +100,13 @@ type Divergence struct {
 	Share  float64 `json:"share"`  // of tokens that differ
 }
 
-// A Pair is one value for each arm.
+// A Pair is one value for each variant.
 type Pair[T any] struct {
 	Baseline T `json:"baseline"`
 	Assisted T `json:"assisted"`
 }
 
-// IdenticalCounts counts the utterances that are identical to the bit in both arms.
+// IdenticalCounts counts the utterances that are identical to the bit in both variants.
 type IdenticalCounts struct {
 	Tokens   int `json:"tokens"`
 	LogProbs int `json:"logprobs"` // also no-speech probabilities, temperatures and compression ratios
@@ -114,17 +114,17 @@ type IdenticalCounts struct {
 	All      int `json:"all"`
 }
 
-// A Difference is an utterance with other results in the two arms.
+// A Difference is an utterance with other results in the two variants.
 type Difference struct {
 	ID   string       `json:"id"`
-	What []string     `json:"what"` // tokens, logprobs, segments; or "failed in" or "missing in" the name of an arm
+	What []string     `json:"what"` // tokens, logprobs, segments; or "failed in" or "missing in" the name of a variant
 	Text Pair[string] `json:"text"`
 }
 
 // maxDifferences is how many differences a comparison names; all are counted.
 const maxDifferences = 50
 
-// Stages are seconds by stage, summed over the utterances that both arms have.
+// Stages are seconds by stage, summed over the utterances that both variants have.
 type Stages struct {
 	Mel     Pair[float64] `json:"mel"`
 	Encode  Pair[float64] `json:"encode"`

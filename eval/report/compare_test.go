@@ -297,11 +297,11 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"baseline.jsonl", "assisted.jsonl"} {
 		writeRecords(t, filepath.Join(dir, name), nil)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ArmsFile), []byte(`["baseline","assisted"]`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, VariantsFile), []byte(`["baseline","assisted"]`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if f, err := Find(dir); err != nil || len(f) != 2 || f[1].Name != "assisted" {
-		t.Errorf("two arms: %v, %v", f, err)
+		t.Errorf("two variants: %v, %v", f, err)
 	}
 	for _, name := range []string{"records-2-of-2.jsonl", "records-1-of-2.jsonl"} {
 		writeRecords(t, filepath.Join(dir, name), nil)

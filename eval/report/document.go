@@ -18,7 +18,7 @@ const (
 	CompareSchema = "verity.compare/2"
 )
 
-// A Document is what a report shows: the scores of one or more arms, and comparisons of
+// A Document is what a report shows: the scores of one or more variants, and comparisons of
 // them.
 type Document struct {
 	Title       string // empty means one that says what was run
@@ -41,7 +41,7 @@ func (d *Document) soundOf(r *Record) string {
 	return d.Sound(r)
 }
 
-// NewDocument returns the document of some arms and of pairs of them.
+// NewDocument returns the document of some variants and of pairs of them.
 func NewDocument(sets []*Set, pairs []*Pairs) *Document {
 	d := &Document{sets: sets}
 	for _, s := range sets {
@@ -49,10 +49,10 @@ func NewDocument(sets []*Set, pairs []*Pairs) *Document {
 	}
 	for _, p := range pairs {
 		c := p.Comparison()
-		c.Arms = Pair[int]{slices.Index(sets, p.Baseline), slices.Index(sets, p.Assisted)}
+		c.Variants = Pair[int]{slices.Index(sets, p.Baseline), slices.Index(sets, p.Assisted)}
 		if c.Batch.Size > 1 && c.Batch.Pairs > 0 { // by the clock
-			d.Scores[c.Arms.Baseline].TokensPerSecond = c.Batch.TokensPerSecond.Baseline
-			d.Scores[c.Arms.Assisted].TokensPerSecond = c.Batch.TokensPerSecond.Assisted
+			d.Scores[c.Variants.Baseline].TokensPerSecond = c.Batch.TokensPerSecond.Baseline
+			d.Scores[c.Variants.Assisted].TokensPerSecond = c.Batch.TokensPerSecond.Assisted
 		}
 		d.Comparisons = append(d.Comparisons, c)
 	}
@@ -74,12 +74,12 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
-// An armsJSON is the JSON of a document with several arms; docs/reference/JSON.md is made from it.
-type armsJSON struct {
-	Schema  string        `json:"schema"`
-	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
-	Arms    []*Score      `json:"arms"`    // in the order requested
-	Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
+// An variantsJSON is the JSON of a document with several variants; docs/reference/JSON.md is made from it.
+type variantsJSON struct {
+	Schema   string        `json:"schema"`
+	Verdict  Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
+	Variants []*Score      `json:"arms"`    // in the order requested
+	Pairs    []*Comparison `json:"pairs"`   // each variant with the first, then with the first of its precision
 }
 
 // A scoreJSON is that of a document with one set.
@@ -88,14 +88,14 @@ type scoreJSON struct {
 	*Score
 }
 
-// JSON writes d on one line: the fields of its score, or arms and pairs.
+// JSON writes d on one line: the fields of its score, or variants and pairs.
 func (d *Document) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	if len(d.Scores) == 1 {
 		return e.Encode(scoreJSON{Schema, d.Scores[0]})
 	}
-	return e.Encode(armsJSON{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
+	return e.Encode(variantsJSON{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
 // title returns the given title, or one that names what was compared or scored.
@@ -154,24 +154,24 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
-// Missing returns how many utterances only one of the arms has.
+// Missing returns how many utterances only one of the variants has.
 func (c *Comparison) Missing() int { return c.missing }
 
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
 
-// sameTexts reports whether the arm at an index has the same texts as an earlier one.
+// sameTexts reports whether the variant at an index has the same texts as an earlier one.
 func (d *Document) sameTexts(i int) bool {
 	return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
-		return c.Arms.Assisted == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
+		return c.Variants.Assisted == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
 	})
 }
 
-// arms returns the table of the arms, header first; nil without a comparison.
-func (d *Document) arms() [][]string {
+// variants returns the table of the variants, header first; nil without a comparison.
+func (d *Document) variants() [][]string {
 	if len(d.Comparisons) == 0 {
 		return nil
 	}
-	rows := [][]string{{"arm", "tokens/s", "decoding", "accepted", "GB/s", "MB a token", "memory", "WER"}}
+	rows := [][]string{{"variant", "tokens/s", "decoding", "accepted", "GB/s", "MB a token", "memory", "WER"}}
 	for i, s := range d.Scores {
 		wer := show.Percent(s.WER)
 		if x := s.WERInterval; x != nil {
@@ -198,7 +198,7 @@ func (d *Document) assistants() [][]string {
 	rows := [][]string{{"assistant", "α", "c", "best γ", "E", "expected", "measured", "operations a token"}}
 	for _, c := range d.Comparisons {
 		t := c.Theory
-		if t == nil || c.Arms.Baseline != 0 {
+		if t == nil || c.Variants.Baseline != 0 {
 			continue
 		}
 		operations := ""
@@ -206,7 +206,7 @@ func (d *Document) assistants() [][]string {
 			operations = show.Times(*t.Operations)
 		}
 		rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha), show.Digits(t.Cost), show.Count(t.Length),
-			show.Digits(t.Tokens), show.Times(t.Speedup), d.overFirst(c.Arms.Assisted), operations})
+			show.Digits(t.Tokens), show.Times(t.Speedup), d.overFirst(c.Variants.Assisted), operations})
 	}
 	if len(rows) < 3 {
 		return nil
@@ -214,9 +214,9 @@ func (d *Document) assistants() [][]string {
 	return rows
 }
 
-// overFirst spells the speed-up of decoding of an arm over the first.
-func (d *Document) overFirst(arm int) string {
-	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Arms == Pair[int]{0, arm} })
+// overFirst spells the speed-up of decoding of a variant over the first.
+func (d *Document) overFirst(variant int) string {
+	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Variants == Pair[int]{0, variant} })
 	if at < 0 {
 		return ""
 	}
@@ -283,7 +283,7 @@ func (c *Comparison) sentence() string {
 		}
 		return s
 	case Different:
-		return fmt.Sprintf("%s of %s differ between the arms",
+		return fmt.Sprintf("%s of %s differ between the variants",
 			show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
@@ -362,7 +362,7 @@ func textIf(shown bool, text string) string {
 	return ""
 }
 
-// rows returns the lines of the score table: a label, and a cell for each arm. Lines
+// rows returns the lines of the score table: a label, and a cell for each variant. Lines
 // whose cells are all empty are left out.
 func (d *Document) rows() (rows [][]string) {
 	for i, s := range d.Scores {

@@ -32,7 +32,7 @@ func documents(t *testing.T) map[string]*Document {
 		"different": different,
 		"single":    {Title: "One set", Scores: identical.Scores[:1]},
 		"partial":   partial(t),
-		"arms":      threeArms(t, 12),
+		"variants":  threeVariants(t, 12),
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *Comparison) speedNote(s Speedup) speedNote {
 	return g
 }
 
-// summary returns in one sentence what drafts changed: empty unless an arm with an assistant is compared with the same
+// summary returns in one sentence what drafts changed: empty unless a variant with an assistant is compared with the same
 // model without one.
 func (c *Comparison) summary() string {
 	name, total := shortName(c.runs.Assisted.Assistant), c.Speedup.Total
@@ -53,7 +53,7 @@ func (c *Comparison) doubt(s Speedup) string {
 	case s.Median == 0:
 		return ""
 	case c.Verdict == Inconclusive && c.sameWork():
-		return "noise: both arms did the same work"
+		return "noise: both variants did the same work"
 	case s.Interval != nil && s.Interval[0] <= 1 && 1 <= s.Interval[1]:
 		return "inconclusive: the interval contains 1"
 	case s.Interval == nil && noise > 0 && distance(s.Overall) <= distance(noise):
@@ -65,7 +65,7 @@ func (c *Comparison) doubt(s Speedup) string {
 // distance returns how far a ratio is from 1, in either direction.
 func distance(ratio float64) float64 { return math.Abs(math.Log(ratio)) }
 
-// sameWork reports whether the arms run the same network in the same way, so that their
+// sameWork reports whether the variants run the same network in the same way, so that their
 // encoders do the same.
 func (c *Comparison) sameWork() bool {
 	a, b := c.runs.Baseline, c.runs.Assisted
@@ -73,7 +73,7 @@ func (c *Comparison) sameWork() bool {
 		a.Precision == b.Precision && a.Machine == b.Machine && a.Threads == b.Threads
 }
 
-// noise returns the time of encoding in the baseline over that in the assisted arm, the
+// noise returns the time of encoding in the baseline over that in the assisted variant, the
 // same work in both: how far it is from 1 shows what else the machine had to do. 0 means
 // unknown. In batches, times of encoding overlap with other work.
 func (c *Comparison) noise() float64 {
@@ -99,14 +99,14 @@ func (c *Comparison) speeds() (l []row) {
 // warnings returns what limits the speed-ups, as lines of label and value.
 func (c *Comparison) warnings() (l []row) {
 	if n := c.noise(); n > 0 && c.Speedup.Decode.Median > 0 {
-		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both arms"})
+		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both variants"})
 	}
 	if x := c.Speedup.Decode; x.Interval != nil && x.Interval[1] > wideInterval*x.Interval[0] {
 		l = append(l, row{"unsteady", fmt.Sprintf("the interval of decoding spans a factor of %.1f: the machine may be busy; repeat it alone",
 			x.Interval[1]/x.Interval[0])})
 	}
 	if n := len(c.decode); n > 0 && n < fewPairs {
-		l = append(l, row{"few pairs", show.Count(n) + ": repeat each arm more often, or use more utterances"})
+		l = append(l, row{"few pairs", show.Count(n) + ": repeat each variant more often, or use more utterances"})
 	}
 	return l
 }

@@ -38,7 +38,7 @@ func TestGain(t *testing.T) {
 			t.Errorf("%s: doubt %q, want %q", tt.name, got, tt.doubt)
 		}
 		c.Verdict = Inconclusive
-		if got, want := c.doubt(s), "noise: both arms did the same work"; got != want {
+		if got, want := c.doubt(s), "noise: both variants did the same work"; got != want {
 			t.Errorf("%s, nothing drafted: doubt %q, want %q", tt.name, got, want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestGain(t *testing.T) {
 	}
 }
 
-// TestSameWork: noise is known only where both arms encode the same by the same means.
+// TestSameWork: noise is known only where both variants encode the same by the same means.
 func TestSameWork(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -62,7 +62,7 @@ func TestSameWork(t *testing.T) {
 		{"another machine", func(c *Comparison) { c.runs.Assisted.Machine = "b" }, 0},
 		{"other threads", func(c *Comparison) { c.runs.Assisted.Threads = 2 }, 0},
 		{"another version", func(c *Comparison) { c.runs.Assisted.Program = "b" }, 0},
-		{"arms that may differ", func(c *Comparison) { c.Verdict = Free }, 0},
+		{"variants that may differ", func(c *Comparison) { c.Verdict = Free }, 0},
 		{"batches", func(c *Comparison) { c.Batch.Size = 2 }, 0},
 		{"no time", func(c *Comparison) { c.Seconds.Encode.Assisted = 0 }, 0},
 	} {
@@ -98,7 +98,7 @@ func TestWarnings(t *testing.T) {
 		}
 	})
 	for name, got := range forms(shaky) {
-		want := []string{"inconclusive: the interval contains 1", "0.50× in encoding, which is the same work in both arms", "few pairs 3: repeat each arm"}
+		want := []string{"inconclusive: the interval contains 1", "0.50× in encoding, which is the same work in both variants", "few pairs 3: repeat each variant"}
 		if name == "page" {
 			want = append(want, `class="unsure"`)
 		}

@@ -94,8 +94,8 @@ type page struct {
 	Notes           []string
 	CSS             template.CSS
 	JS              template.JS
-	Arms            [][]string // the first row is the header
-	Several         bool       // more than two arms
+	Variants        [][]string // the first row is the header
+	Several         bool       // more than two variants
 	Replay          *replayView
 	Bars            []barView
 	Errors          []*Score // of those with texts of their own
@@ -109,7 +109,7 @@ func (d *Document) HTML(w io.Writer) error {
 	p := page{
 		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Arms: noBreakCells(d.arms()),
+		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Variants: noBreakCells(d.variants()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
 	for i, s := range d.Scores {

@@ -23,7 +23,7 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 		if sets[i], err = NewSet(f.Name, normalizer); err != nil {
 			return nil, err
 		}
-		sets[i].by, sets[i].each = by, true
+		sets[i].by, sets[i].keepUtterances = by, true
 		if i == 0 {
 			err = sets[0].AddAll(ctx, f, func(r *Record, c wer.Counts) {
 				if len(files) > 1 {

@@ -14,7 +14,7 @@ import (
 var digits = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 
 // made returns the records of a run that never was: n utterances of digits, with
-// errors here and there and times that depend on the arm alone.
+// errors here and there and times that depend on the variant alone.
 func made(n int, assisted bool) []*Record {
 	rng := rand.New(rand.NewPCG(1, 2))
 	times := rand.New(rand.NewPCG(3, 4))

@@ -20,14 +20,14 @@ type Pairs struct {
 	Timed bool
 
 	c             Comparison
-	free          bool              // the arms may differ
+	free          bool              // the variants may differ
 	decode, total []float64         // speed-ups
 	runs          int               // of utterances, passed to Time
-	drafting      transcript.Drafts // of the assisted arm in all runs
+	drafting      transcript.Drafts // of the assisted variant in all runs
 	seconds       Pair[transcript.Seconds]
 	words         Pair[[]wer.Counts] // of utterances with a reference
 	groups        []string           // of the same utterances; nil without groups
-	tokens        wer.Counts         // of the assisted arm against the baseline, if they may differ
+	tokens        wer.Counts         // of the assisted variant against the baseline, if they may differ
 	clock         Pair[float64]      // tokens in the time that Time was given
 }
 
@@ -65,8 +65,8 @@ func (p *Pairs) Resume(baseline, assisted *Record, of Pair[wer.Counts], timed bo
 }
 
 // Time adds a pair of runs of a group of utterances, of which size ran at the same time. It gets
-// their records in both arms, and the wall seconds of decoding and in total. A group in which an
-// utterance failed in only one arm is not timed, but its drafts are counted.
+// their records in both variants, and the wall seconds of decoding and in total. A group in which an
+// utterance failed in only one variant is not timed, but its drafts are counted.
 func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[float64]) {
 	b := &p.c.Batch
 	b.Size, b.Group = max(b.Size, size), max(b.Group, len(baseline))
@@ -210,7 +210,7 @@ func (p *Pairs) Comparison() *Comparison {
 }
 
 // errors fills in the word error rates and their paired difference, which is nil if
-// every utterance has the same errors in both arms.
+// every utterance has the same errors in both variants.
 func (p *Pairs) errors(c *Comparison) {
 	if c.Scored = len(p.words.Baseline); c.Scored == 0 {
 		return

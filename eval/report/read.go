@@ -79,12 +79,12 @@ func open(ctx context.Context, path string) (*input.File, error) {
 	return f, nil
 }
 
-// ArmsFile lists the record files of a comparison of several arms, without .jsonl, in
-// the order of the arms. It is in the same directory.
-const ArmsFile = "arms.json"
+// VariantsFile lists the record files of a comparison of several variants, without .jsonl, in
+// the order of the variants. It is in the same directory.
+const VariantsFile = "arms.json"
 
 // Find returns the files that a command line argument means: the file itself; for a
-// directory, every records*.jsonl as one set, or else the arms that a comparison wrote
+// directory, every records*.jsonl as one set, or else the variants that a comparison wrote
 // there, one set each.
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
@@ -111,14 +111,14 @@ func Find(arg string) ([]Files, error) {
 	if len(paths) > 0 {
 		return []Files{{arg, paths}}, nil
 	}
-	return findArms(arg)
+	return findVariants(arg)
 }
 
-func findArms(dir string) (arms []Files, err error) {
-	list := filepath.Join(dir, ArmsFile)
+func findVariants(dir string) (variants []Files, err error) {
+	list := filepath.Join(dir, VariantsFile)
 	b, err := input.Read(context.Background(), list, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no records*.jsonl or "+ArmsFile+" in it; eval and compare write them", dir)
+		return nil, fmt.Errorf("%s: no records*.jsonl or "+VariantsFile+" in it; eval and compare write them", dir)
 	}
 	var names []string
 	if err == nil {
@@ -126,14 +126,14 @@ func findArms(dir string) (arms []Files, err error) {
 	}
 	for _, name := range names {
 		if name != filepath.Base(name) {
-			err = fmt.Errorf("name of an arm: got %q, want the name of a file in the same directory", name)
+			err = fmt.Errorf("name of a variant: got %q, want the name of a file in the same directory", name)
 		}
-		arms = append(arms, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
+		variants = append(variants, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", list, err)
 	}
-	return arms, nil
+	return variants, nil
 }
 
 // RecordSchema is the schema field of every record.

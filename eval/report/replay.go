@@ -12,7 +12,7 @@ import (
 // mostReplayed is how many utterances a page can replay.
 const mostReplayed = 24
 
-// A replayView is the data of the replay of all arms.
+// A replayView is the data of the replay of all variants.
 type replayView struct {
 	Panes  []paneView
 	Count  string // empty if there is only one
@@ -21,7 +21,7 @@ type replayView struct {
 	Sounds []row  // ids of utterances, and the addresses of their sounds
 }
 
-// A paneView is one arm: its utterances in turn.
+// A paneView is one variant: its utterances in turn.
 type paneView struct {
 	Name, Class string
 	Total       float64 // seconds of decoding
@@ -45,7 +45,7 @@ type stepView struct {
 	Pass     int     // passes so far, over all utterances
 }
 
-// replay returns the replay of all arms side by side, of the utterances for
+// replay returns the replay of all variants side by side, of the utterances for
 // which all have text; nil if there is nothing to show.
 func (d *Document) replay() *replayView {
 	if len(d.sets) < 2 {
@@ -94,7 +94,7 @@ func (d *Document) replay() *replayView {
 	return v
 }
 
-// scene returns the records of an utterance in all arms; nil if one has none or no text.
+// scene returns the records of an utterance in all variants; nil if one has none or no text.
 func (d *Document) scene(of keyedRecord) (scene []*Record) {
 	for _, s := range d.sets {
 		at := slices.IndexFunc(s.replayed, func(x keyedRecord) bool { return x.key == of.key })

@@ -38,7 +38,7 @@ type Score struct {
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
 
-	// Of an arm of a comparison:
+	// Of a variant of a comparison:
 
 	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took; absent if not measured
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant

@@ -16,7 +16,7 @@ import (
 	"verity/wer/normalize"
 )
 
-// A Set collects the records of one run, which may be an arm of a comparison, and scores
+// A Set collects the records of one run, which may be a variant of a comparison, and scores
 // them. It is not safe for concurrent use.
 //
 // It stores some fifty bytes for each utterance, the worst utterances, a few records for the
@@ -24,15 +24,15 @@ import (
 type Set struct {
 	name, normalizer string
 
-	score      Score // without what follows from the rest
-	scorer     wer.Scorer
-	corpus     wer.Corpus
-	fields     map[string]bool        // names of those of all records
-	by         string                 // the field that groups utterances; empty for no groups
-	each       bool                   // the score has every utterance
-	groups     map[string]*wer.Corpus // by its value
-	confusions map[[2]string]int      // reference word and what was recognised instead
-	replayed   []keyedRecord          // at most [mostReplayed]
+	score          Score // without what follows from the rest
+	scorer         wer.Scorer
+	corpus         wer.Corpus
+	fields         map[string]bool        // names of those of all records
+	by             string                 // the field that groups utterances; empty for no groups
+	keepUtterances bool                   // the score has every utterance
+	groups         map[string]*wer.Corpus // by its value
+	confusions     map[[2]string]int      // reference word and what was recognised instead
+	replayed       []keyedRecord          // at most [mostReplayed]
 
 	ids   map[key]int32 // in order of arrival, from 0
 	parts []part        // one for each file
@@ -212,7 +212,7 @@ func (s *Set) sum(m recordScore, k key) {
 			}
 			s.groups[value].Add(m.score)
 		}
-		if s.each {
+		if s.keepUtterances {
 			s.score.Each = append(s.score.Each, m.errors())
 		}
 		s.countErrors(m)

@@ -27,7 +27,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	for _, c := range d.Comparisons {
 		p.comparison(c)
 	}
-	if rows := d.arms(); rows != nil {
+	if rows := d.variants(); rows != nil {
 		writeColumns(b, rows)
 		fmt.Fprintln(b)
 	}
@@ -56,7 +56,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	return b.Flush()
 }
 
-// freeExamples is how many differences a terminal shows if the arms may differ.
+// freeExamples is how many differences a terminal shows if the variants may differ.
 const freeExamples = 3
 
 // comparison writes the lines of a comparison, and what differs.

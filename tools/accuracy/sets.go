@@ -55,7 +55,7 @@ type builder struct {
 
 // build writes every set and the manifest.
 func (b *builder) build(ctx context.Context) error {
-	if err := b.read(ctx); err != nil {
+	if err := b.readSources(ctx); err != nil {
 		return err
 	}
 	for _, s := range distortions {
@@ -98,8 +98,8 @@ func (b *builder) random(set string, i int) *rand.Rand {
 	return rand.New(rand.NewPCG(h, uint64(i)))
 }
 
-// read reads the recordings that the sets are made of.
-func (b *builder) read(ctx context.Context) (err error) {
+// readSources reads the recordings that the sets are made of.
+func (b *builder) readSources(ctx context.Context) (err error) {
 	rows, err := readLines[struct {
 		Audio   string   `json:"audio_filepath"`
 		Text    string   `json:"text"`

@@ -35,10 +35,10 @@ func (v number) then(digits string) number {
 	if !v.isText && (v.n == nil || v.n.Sign() == 0) {
 		return text([]byte(digits))
 	}
-	return v.append(digits)
+	return v.withDigits(digits)
 }
 
-func (v number) append(digits string) number {
+func (v number) withDigits(digits string) number {
 	if !v.isText {
 		v = text(v.n.Append(nil, 10))
 	}
@@ -73,7 +73,7 @@ func (v number) addOnes(n int64, prev term) number {
 	case v.isText && prev.cardinal(tens) && n < 10:
 		return text(strconv.AppendInt(bytes.TrimSuffix(v.s, []byte{'0'}), n, 10))
 	case v.isText || prev.cardinal(ones):
-		return v.append(strconv.FormatInt(n, 10))
+		return v.withDigits(strconv.FormatInt(n, 10))
 	case n < 10:
 		return v.fit(n, 10)
 	}
@@ -86,7 +86,7 @@ func (v number) addTens(n int64) number {
 	case !v.some():
 		return whole(big.NewInt(n))
 	case v.isText:
-		return v.append(strconv.FormatInt(n, 10))
+		return v.withDigits(strconv.FormatInt(n, 10))
 	}
 	return v.fit(n, 100)
 }
@@ -94,7 +94,7 @@ func (v number) addTens(n int64) number {
 // fit adds n to a whole number that ends in enough zeros, else it appends n.
 func (v number) fit(n, zeros int64) number {
 	if new(big.Int).Rem(v.n, big.NewInt(zeros)).Sign() != 0 {
-		return v.append(strconv.FormatInt(n, 10))
+		return v.withDigits(strconv.FormatInt(n, 10))
 	}
 	return whole(new(big.Int).Add(v.n, big.NewInt(n)))
 }

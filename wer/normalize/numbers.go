@@ -16,7 +16,7 @@ import (
 func writeNumbers(s string) string {
 	r := reader{words: strings.FieldsFunc(aroundUnits.apply(writeHalves(s)), isSpace)}
 	for ; r.at < len(r.words); r.at++ {
-		r.read(r.words[r.at])
+		r.readWord(r.words[r.at])
 	}
 	r.flush()
 	return cents.apply(strings.Join(r.out, " "))
@@ -97,8 +97,8 @@ func (r *reader) term(i int) term {
 
 func (r *reader) nextIsDigits() bool { return r.at+1 < len(r.words) && isDigits(r.words[r.at+1]) }
 
-// read processes the current word.
-func (r *reader) read(word string) {
+// readWord processes the current word.
+func (r *reader) readWord(word string) {
 	sign, digits := cutSign(word)
 	if isDigits(digits) {
 		r.readDigits(word, sign, digits)

@@ -48,7 +48,7 @@ type benchCommand struct {
 
 func Bench(e cli.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
-	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.run)
+	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.measure)
 	cli.AddFlags(c, b.register)
 	return c
 }
@@ -62,8 +62,8 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "json", &b.json)
 }
 
-func (b *benchCommand) run(ctx context.Context, _ []string) error {
-	c, err := b.open(ctx) // bench.Run closes it
+func (b *benchCommand) measure(ctx context.Context, _ []string) error {
+	c, err := b.openModel(ctx) // bench.Run closes it
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func (b *benchCommand) run(ctx context.Context, _ []string) error {
 	return r.Write(b.Out)
 }
 
-// open opens the model, or makes one of the size.
-func (b *benchCommand) open(ctx context.Context) (*model.Checkpoint, error) {
+// openModel opens the model, or makes one of the size.
+func (b *benchCommand) openModel(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
 	case b.size == "":
 		return setup.OpenCheckpoint(ctx, cmp.Or(b.model, setup.DefaultModel), false)

@@ -13,13 +13,13 @@ import (
 	"verity/internal/show"
 )
 
-const compareHelp = `After a warm-up, compare runs every utterance in several arms in turn. By default, the
-arms are plain decoding and decoding with the assistant. With --precision
-f16,mxfp6,mxfp6+assistant, there is one arm for each of these precisions, with or
-without the assistant. Each arm is compared with the first arm and with the first arm of
+const compareHelp = `After a warm-up, compare runs every utterance in several variants in turn. By default, the
+variants are plain decoding and decoding with the assistant. With --precision
+f16,mxfp6,mxfp6+assistant, there is one variant for each of these precisions, with or
+without the assistant. Each variant is compared with the first variant and with the first variant of
 its own precision.
 
-Arms of the same precision must be bit-identical: tokens, log-probabilities, no-speech
+Variants of the same precision must be bit-identical: tokens, log-probabilities, no-speech
 probabilities, temperatures, segment times and texts. If nothing was drafted, equality
 proves nothing, and the result is "inconclusive". Between precisions, compare counts the
 tokens and word errors that differ, with a confidence interval for the paired
@@ -29,19 +29,19 @@ Two speed-ups are measured: decoding alone, and the whole path from audio to tex
 is reported as the geometric mean over pairs of runs with its 95 % confidence interval
 (Student's t on the logarithms); --json has the median and percentiles too. A speed-up
 whose interval contains 1 is inconclusive. Noise is the ratio of the encoding times,
-which is the same work in both arms: gains of that size mean nothing. The table of arms
+which is the same work in both variants: gains of that size mean nothing. The table of variants
 shows tokens per second, bytes read per token, read bandwidth and memory.
 
-If --assistant is given several times, there is an arm for each, and a table of what the
+If --assistant is given several times, there is a variant for each, and a table of what the
 theory of speculative decoding expects of each: α, the share of judged draft tokens that
 were right; c, the time of drafting a token, in steps of the model; the best draft
 length γ if a pass of any length takes one step; E, the tokens of a round at that
 length; and the speed-up of decoding and the operations per token that follow.
 
-If --draft-tokens is given several times, there is an arm for each, and the first is also
+If --draft-tokens is given several times, there is a variant for each, and the first is also
 compared with each of the others.
 
-With --batch N, each arm runs N utterances at the same time, and they share every pass
+With --batch N, each variant runs N utterances at the same time, and they share every pass
 over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
 time is the time during which at least one of its utterances was being decoded and none
 was being encoded. Results are still compared bit for bit, utterance by utterance. The
@@ -79,7 +79,7 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 	v.precisions = &settingsFlag{one: &v.model.Precision}
 	v.model.Several = v.precisions
 	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding bit for bit",
-		compareHelp, v.run)
+		compareHelp, v.compare)
 	c.Args = nil
 	cli.AddFlags(c,
 		v.data.RegisterPath,
@@ -97,26 +97,26 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	cli.Bind(f, "repeats", &v.repeats)
 	cli.Bind(f, "batch", &v.batch)
-	cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each arm, timed together")
+	cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each variant, timed together")
 }
 
-func (v *compareCommand) run(ctx context.Context, files []string) error {
+func (v *compareCommand) compare(ctx context.Context, files []string) error {
 	if err := v.check(files); err != nil {
 		return err
 	}
-	data, err := v.open(ctx)
+	data, err := v.openData(ctx)
 	if err != nil {
 		return err
 	}
 	stop := v.Loading(&v.log, v.model.Name)
-	r := v.newArms()
+	r := v.newVariants()
 	defer r.close()
-	err = r.add(ctx, v.settings, data)
+	err = r.loadAll(ctx, v.settings, data)
 	stop()
 	if err != nil {
 		return err
 	}
-	d, err := r.run(ctx, v, data)
+	d, err := r.compare(ctx, v, data)
 	if err != nil {
 		return err
 	}
@@ -150,11 +150,11 @@ func (v *compareCommand) check(files []string) error {
 				"without --draft-from and with one value of other flags", flag)
 		}
 		var err error
-		if v.settings, err = several(v.model.Precision, flag, values); err != nil {
+		if v.settings, err = expandPrecisions(v.model.Precision, flag, values); err != nil {
 			return err
 		}
 	}
-	if err := v.checkArms(); err != nil {
+	if err := v.checkVariants(); err != nil {
 		return err
 	}
 	if v.data.Path == "" && len(v.data.Audio) == 0 {
@@ -166,8 +166,8 @@ func (v *compareCommand) check(files []string) error {
 	return v.prepare()
 }
 
-// checkArms returns an error about arms that cannot be run.
-func (v *compareCommand) checkArms() error {
+// checkVariants returns an error about variants that cannot be run.
+func (v *compareCommand) checkVariants() error {
 	assistant := v.model.Assistant.For(v.model.Name)
 	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
@@ -178,7 +178,7 @@ func (v *compareCommand) checkArms() error {
 		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or "+
 			"a directory)", v.precisions)
 	case !assisted && !none && v.model.Assistant.Name != "auto":
-		return cli.Usagef("--assistant %s: no arm has it: write %s after a precision", assistant, assistedMark)
+		return cli.Usagef("--assistant %s: no variant has it: write %s after a precision", assistant, assistedMark)
 	}
 	return nil
 }

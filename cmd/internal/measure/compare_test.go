@@ -14,7 +14,7 @@ import (
 	"verity/wer"
 )
 
-// TestCompareWarm: both arms have decoded before anything is measured.
+// TestCompareWarm: both variants have decoded before anything is measured.
 func TestCompareWarm(t *testing.T) {
 	digits := filepath.Join("..", "..", "..", "model", "digits")
 	sound := filepath.Join(digits, "digits.wav")
@@ -29,9 +29,9 @@ func TestCompareWarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := v.newArms()
+	r := v.newVariants()
 	defer r.close()
-	if err := r.add(t.Context(), v.precisions.settings(), data); err != nil {
+	if err := r.loadAll(t.Context(), v.precisions.settings(), data); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range r.list {
@@ -55,7 +55,7 @@ func TestCompareStatus(t *testing.T) {
 		{"a bit of a log-probability", func(r *report.Record) { r.Segments[0].AvgLogProb -= 1e-16 }, 3, "differs"},
 		{"a time", func(r *report.Record) { r.Segments[0].End = 0.98 }, 3, "differs"},
 		{"nothing drafted", func(r *report.Record) { r.Drafting = transcript.Drafts{} }, 3, "inconclusive: nothing was drafted"},
-		{"one failed in an arm", func(r *report.Record) { r.Error = "no" }, 3, "differs: b; 1 utterance has failed"},
+		{"one failed in a variant", func(r *report.Record) { r.Error = "no" }, 3, "differs: b; 1 utterance has failed"},
 	}
 	for _, tt := range tests {
 		var sets []*report.Set

@@ -51,7 +51,7 @@ type evalCommand struct {
 
 func Eval(e cli.Env) *cobra.Command {
 	v := &evalCommand{datasetRun: datasetRun{Env: e}}
-	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
+	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.evaluate)
 	cli.AddFlags(c,
 		v.data.RegisterPath,
 		cli.Titled(options.Dataset, v.registerOut),
@@ -76,17 +76,17 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 		"Indexed Job reads the part from $JOB_COMPLETION_INDEX")
 }
 
-func (v *evalCommand) run(ctx context.Context, _ []string) error {
+func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 	o, err := v.check()
 	if err != nil {
 		return err
 	}
-	data, err := v.open(ctx)
+	data, err := v.openData(ctx)
 	if err != nil {
 		return err
 	}
 	stop := v.Loading(&v.log, v.model.Name)
-	r := v.newArms()
+	r := v.newVariants()
 	defer r.close()
 	a, err := r.load(ctx, v.evalSetting(), data.Name)
 	stop()
@@ -94,7 +94,7 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	o.Run = a.Run
-	return v.all(ctx, a.Engine, data, o)
+	return v.runDataset(ctx, a.Engine, data, o)
 }
 
 // check puts the flags into options.
@@ -136,8 +136,8 @@ func parseShard(s string) (eval.Shard, error) {
 	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))
 }
 
-// all runs the dataset and reports on it.
-func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
+// runDataset runs the dataset and reports on it.
+func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
 	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.normalizer)
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, err
 	if j.drafts, err = setup.OpenDrafts(ctx, &j.model.Assistant, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
-	a, err := j.newArms().load(ctx, j.evalSetting(), j.data.Name())
+	a, err := j.newVariants().load(ctx, j.evalSetting(), j.data.Name())
 	if err != nil {
 		return nil, transcript.Provenance{}, err
 	}

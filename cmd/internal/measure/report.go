@@ -110,7 +110,7 @@ type reportCommand struct {
 
 func Report(e cli.Env) *cobra.Command {
 	r := &reportCommand{Env: e, report: reportFlags{foreign: true}}
-	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.run)
+	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.score)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cli.Usagef("no records are named: want directories that verity eval --out or compare --out have " +
@@ -123,7 +123,7 @@ func Report(e cli.Env) *cobra.Command {
 	return c
 }
 
-func (r *reportCommand) run(ctx context.Context, args []string) error {
+func (r *reportCommand) score(ctx context.Context, args []string) error {
 	var files []report.Files
 	for _, arg := range args {
 		f, err := report.Find(arg)

@@ -16,7 +16,7 @@ import (
 	"verity/transcribe"
 )
 
-// A datasetRun has the flags of the commands that run a dataset, and what prepare and open make
+// A datasetRun has the flags of the commands that run a dataset, and what prepare and openData make
 // of them.
 type datasetRun struct {
 	cli.Env
@@ -39,8 +39,8 @@ func (r *datasetRun) addDecoding(c *cobra.Command) {
 	r.textFlags = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
 }
 
-// open opens the dataset, and checks that results can be written, before hours of work.
-func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
+// openData opens the dataset, and checks that results can be written, before hours of work.
+func (r *datasetRun) openData(ctx context.Context) (*setup.Corpus, error) {
 	data, err := r.data.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (r *datasetRun) prepare() error {
 	return r.sound.Check()
 }
 
-// evalSetting is the arm of eval: the model and the assistant that the flags name.
+// evalSetting is the variant of eval: the model and the assistant that the flags name.
 func (r *datasetRun) evalSetting() setting {
 	return setting{name: "records", precision: r.model.Precision, assisted: true}
 }

@@ -81,8 +81,8 @@ var sections = []struct {
 			Help: "names of the audio and text fields or columns, such as path,sentence"},
 	}},
 	{Runs, []*Option{
-		{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each arm",
-			Help: "run each utterance NUMBER times in each arm; 0 means five pairs of runs in all, as far as a minute allows"},
+		{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each variant",
+			Help: "run each utterance NUMBER times in each variant; 0 means five pairs of runs in all, as far as a minute allows"},
 	}},
 	{Input, []*Option{
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,

@@ -98,7 +98,7 @@ func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
 }
 
 // readRecords reads the hypotheses of an earlier evaluation. Of a comparison it reads the
-// first arm.
+// first variant.
 func (d *DraftSource) readRecords(ctx context.Context) error {
 	files, err := report.Find(d.from)
 	if err != nil {

@@ -58,8 +58,8 @@ func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
 	cli.Bind(f, "threads", &m.Threads)
 	if m.Several != nil {
 		o := options.Find("precision")
-		f.Var(m.Several, o.Name, o.Help+". Several precisions, separated by commas, form one arm each; "+
-			"+assistant adds the assistant to an arm: f16,mxfp6,mxfp6+assistant")
+		f.Var(m.Several, o.Name, o.Help+". Several precisions, separated by commas, form one variant each; "+
+			"+assistant adds the assistant to a variant: f16,mxfp6,mxfp6+assistant")
 		cli.Must(f.SetAnnotation(o.Name, cli.GroupKey, []string{o.Group}))
 		return
 	}

@@ -134,7 +134,7 @@ func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte,
 	if err != nil {
 		return err
 	}
-	records, err := f.worker.run(ctx, c)
+	records, err := f.worker.transcribe(ctx, c)
 	if err != nil {
 		return err
 	}

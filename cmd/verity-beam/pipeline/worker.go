@@ -67,8 +67,8 @@ func workerOf(ctx context.Context, s Spec) (*worker, error) {
 	return w, nil
 }
 
-// run returns the records of a chunk, in the order of its rows.
-func (w *worker) run(ctx context.Context, c chunk) ([]*report.Record, error) {
+// transcribe returns the records of a chunk, in the order of its rows.
+func (w *worker) transcribe(ctx context.Context, c chunk) ([]*report.Record, error) {
 	all, err := w.existing(ctx, c)
 	if err != nil {
 		return nil, err

@@ -15,12 +15,12 @@ import (
 	"verity/transcript"
 )
 
-func TestParseArms(t *testing.T) {
+func TestParseVariants(t *testing.T) {
 	for _, tt := range []struct{ in, want, err string }{
 		{"f16,mxfp6,mxfp6+assistant", "f16,mxfp6,mxfp6+assistant", ""},
 		{"int8:cache=f16, int8", "int8:cache=f16,int8", ""},
 		{"auto+assistant,auto", "auto+assistant,auto", ""},
-		{"f16,f16", "", "arm f16 is named twice"},
+		{"f16,f16", "", "variant f16 is named twice"},
 		{"int8,int7", "", `unknown format "int7"`},
 		{"int8+assistant", "", "name two or more"},
 		{"f16,", "", "unknown format"},
@@ -43,8 +43,8 @@ func TestParseArms(t *testing.T) {
 	}
 }
 
-// TestCompareArms: three arms over a sound, twice: the second time all is there.
-func TestCompareArms(t *testing.T) {
+// TestCompareVariants: three variants over a sound, twice: the second time all is there.
+func TestCompareVariants(t *testing.T) {
 	digits := filepath.Join("..", "..", "..", "model", "digits")
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.html")
@@ -81,18 +81,18 @@ func TestCompareArms(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Schema != report.CompareSchema || d.Verdict != string(report.Identical) || len(d.Arms) != 3 || len(d.Pairs) != 3 {
-			t.Fatalf("schema %s, verdict %s, %d arms, %d comparisons", d.Schema, d.Verdict, len(d.Arms), len(d.Pairs))
+			t.Fatalf("schema %s, verdict %s, %d variants, %d comparisons", d.Schema, d.Verdict, len(d.Arms), len(d.Pairs))
 		}
 		last := d.Pairs[2]
 		if last.Names.Baseline != "int4" || last.Names.Assisted != "int4+assistant" || last.Acceptance.Drafted == 0 {
-			t.Errorf("last comparison: %+v, drafted %d; want the assisted arm against the plain one of its precision", last.Names, last.Acceptance.Drafted)
+			t.Errorf("last comparison: %+v, drafted %d; want the assisted variant against the plain one of its precision", last.Names, last.Acceptance.Drafted)
 		}
 		if r := d.Arms[2].Run; r.Options["precision"] != "int4" || r.Assistant == "" || d.Arms[1].Run.Assistant != "" {
 			t.Errorf("runs %+v", d.Arms)
 		}
 		for _, a := range d.Arms {
 			if again == 0 && !(a.TokensPerSecond > 0 && a.BytesPerToken > 0 && a.GBPS > 0) {
-				t.Errorf("arm %+v: want tokens per second, and what they read", a)
+				t.Errorf("variant %+v: want tokens per second, and what they read", a)
 			}
 		}
 		if wide, narrow := d.Arms[0].BytesPerToken, d.Arms[1].BytesPerToken; again == 0 && !(narrow < wide/2) {
@@ -101,10 +101,10 @@ func TestCompareArms(t *testing.T) {
 	}
 	files, err := report.Find(records)
 	if err != nil || len(files) != 3 || files[2].Name != "int4+assistant" {
-		t.Errorf("Find = %v, %v, want the three arms in order", files, err)
+		t.Errorf("Find = %v, %v, want the three variants in order", files, err)
 	}
 	if b, err := os.ReadFile(page); err != nil || strings.Count(string(b), `class="card pane`) != 3 {
-		t.Errorf("%v: the page does not replay three arms", err)
+		t.Errorf("%v: the page does not replay three variants", err)
 	}
 	out, _, err := run("int4", "-a", assistant, "--draft-tokens", "5")
 	if err != nil || !strings.Contains(out, "5 against baseline:") || !strings.Contains(out, "3 against 5: 1 utterance identical") {
@@ -112,13 +112,13 @@ func TestCompareArms(t *testing.T) {
 	}
 	for _, tt := range []struct{ precision, assistant, want string }{
 		{"f16,int8+assistant", "none", "there is no assistant"},
-		{"f16,int8", assistant, "no arm has it"},
+		{"f16,int8", assistant, "no variant has it"},
 	} {
 		if _, _, err := run(tt.precision, "-a", tt.assistant); err == nil || !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(cli.UsageError)) {
 			t.Errorf("%s with %s: error %v, want one of usage: %s", tt.precision, tt.assistant, err, tt.want)
 		}
 	}
 	if out, _, err := run("f16,int8", "-a", "none"); err != nil || !strings.Contains(out, "int8 against f16") {
-		t.Errorf("two plain arms: %v\n%s", err, out)
+		t.Errorf("two plain variants: %v\n%s", err, out)
 	}
 }

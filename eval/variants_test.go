@@ -9,9 +9,9 @@ import (
 	"verity/transcript"
 )
 
-// trio is three arms: one that drafts nothing, one that does, and one of another
+// trio is three variants: one that drafts nothing, one that does, and one of another
 // precision, which may differ from the first.
-func trio(t *testing.T, third Engine) ([]Arm, []Match) {
+func trio(t *testing.T, third Engine) ([]Variant, []Match) {
 	t.Helper()
 	set := func(name string) *report.Set {
 		s, err := report.NewSet(name, "")
@@ -20,18 +20,18 @@ func trio(t *testing.T, third Engine) ([]Arm, []Match) {
 		}
 		return s
 	}
-	arms := []Arm{
+	variants := []Variant{
 		{Name: "a", Engine: hearer{}.engine, Run: transcript.Provenance{Program: "a"}, Set: set("a")},
 		{Name: "a+assistant", Engine: hearer{drafts: true}.engine, Run: transcript.Provenance{Program: "b"}, Set: set("b")},
 		{Name: "c", Engine: third, Run: transcript.Provenance{Program: "c", Options: map[string]string{"precision": "int4"}}, Set: set("c")},
 	}
-	return arms, []Match{{0, 1}, {0, 2}}
+	return variants, []Match{{0, 1}, {0, 2}}
 }
 
 // odd hears the first word otherwise.
 var odd = hearer{wrong: func([]float32) bool { return true }}.engine
 
-func TestCompareArms(t *testing.T) {
+func TestCompareVariants(t *testing.T) {
 	dir := t.TempDir()
 	seen := 0
 	o := CompareOptions{Dir: dir, Repeats: 2, Limit: 4, Watch: func(r []*report.Record, what []string) {
@@ -39,8 +39,8 @@ func TestCompareArms(t *testing.T) {
 			t.Errorf("%d records, %v differ, want 3 and nothing that must not", len(r), what)
 		}
 	}}
-	arms, matches := trio(t, odd)
-	pairs, err := Compare(t.Context(), arms, matches, shelf(10), o)
+	variants, matches := trio(t, odd)
+	pairs, err := Compare(t.Context(), variants, matches, shelf(10), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +48,14 @@ func TestCompareArms(t *testing.T) {
 	if demanded.Verdict != report.Identical || free.Verdict != report.Free || free.Different == 0 || free.Divergence.Differ == 0 {
 		t.Errorf("verdicts %s and %s, %d differ by %+v", demanded.Verdict, free.Verdict, free.Different, free.Divergence)
 	}
-	before, first := seen, arms[0].Set.Score().Utterances
+	before, first := seen, variants[0].Set.Score().Utterances
 	if first != demanded.Utterances || first == 0 {
-		t.Errorf("the arm's set has %d utterances, the pairs %d", first, demanded.Utterances)
+		t.Errorf("the variant's set has %d utterances, the pairs %d", first, demanded.Utterances)
 	}
 	// Again: what is there is not run again.
-	arms, matches = trio(t, odd)
+	variants, matches = trio(t, odd)
 	o.Limit = 0
-	if pairs, err = Compare(t.Context(), arms, matches, shelf(10), o); err != nil {
+	if pairs, err = Compare(t.Context(), variants, matches, shelf(10), o); err != nil {
 		t.Fatal(err)
 	}
 	if c := pairs[0].Comparison(); c.Resumed != demanded.Utterances || c.Utterances <= demanded.Utterances || seen <= before {
@@ -66,10 +66,10 @@ func TestCompareArms(t *testing.T) {
 			t.Errorf("%s has %d records, want 10", name, n)
 		}
 	}
-	// Records of another run are no arm's.
-	arms, matches = trio(t, hearer{}.engine)
-	arms[2].Run.Program = "other"
-	if _, err := Compare(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds results of another run") {
+	// Records of another run are no variant's.
+	variants, matches = trio(t, hearer{}.engine)
+	variants[2].Run.Program = "other"
+	if _, err := Compare(t.Context(), variants, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds results of another run") {
 		t.Errorf("error %v, want that c.jsonl is of another run", err)
 	}
 }

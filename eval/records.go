@@ -21,18 +21,18 @@ import (
 	"verity/transcript"
 )
 
-// A log is the record files of some arms, one for a plain run. Every file has a record of
+// A recordWriter writes the record files of some variants, one for a plain run. Every file has a record of
 // each utterance. One process at a time appends to them; nothing that was written is
-// changed. A log without files stores nothing.
-type log struct {
-	files  []*logFile
+// changed. One without files stores nothing.
+type recordWriter struct {
+	files  []*recordFile
 	done   map[string]uint64 // by id, rowHash of utterances with a record in every file, without failures
 	failed map[string]int    // by id, rows of utterances that failed in a file
 	torn   bool              // a file had an incomplete last line, which was cut off
 }
 
-// A logFile is one file of a log.
-type logFile struct {
+// A recordFile is a file that a recordWriter appends to.
+type recordFile struct {
 	*os.File
 	name string
 	run  transcript.Provenance
@@ -42,13 +42,13 @@ type logFile struct {
 // syncFile flushes a file to the disk. Tests replace it.
 var syncFile = (*os.File).Sync
 
-// openLog opens or creates the files of arms in a folder, reads the records of an earlier run
-// and passes them to found, an utterance at a time. Utterances that failed, and those that an arm
+// openRecords opens or creates the files of variants in a folder, reads the records of an earlier run
+// and passes them to found, an utterance at a time. Utterances that failed, and those that a variant
 // lacks because the run was killed, will run again. An incomplete last line is cut off. It is an
 // error, and leaves the files unchanged, if there are records of another run or lines that are not
-// records, or if another process writes a file. An empty folder name makes a log without files.
-func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log, err error) {
-	l = &log{done: map[string]uint64{}, failed: map[string]int{}}
+// records, or if another process writes a file. With an empty folder name there are no files.
+func openRecords(dir string, variants []Variant, found func([]*report.Record) error) (l *recordWriter, err error) {
+	l = &recordWriter{done: map[string]uint64{}, failed: map[string]int{}}
 	defer func() {
 		if err != nil {
 			l.close()
@@ -61,8 +61,8 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return l, err
 	}
-	for _, arm := range arms {
-		f := &logFile{name: filepath.Join(dir, arm.Name+".jsonl"), run: arm.Run, torn: -1}
+	for _, variant := range variants {
+		f := &recordFile{name: filepath.Join(dir, variant.Name+".jsonl"), run: variant.Run, torn: -1}
 		if f.File, err = openLocked(f.name); err != nil {
 			return l, err
 		}
@@ -71,7 +71,7 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 	if err := l.survey(); err != nil {
 		return l, err
 	}
-	if err := l.load(found); err != nil {
+	if err := l.passOn(found); err != nil {
 		return l, err
 	}
 	for _, f := range l.files {
@@ -100,7 +100,7 @@ func openLocked(name string) (*os.File, error) {
 }
 
 // survey finds the utterances that are done and those that failed.
-func (l *log) survey() error {
+func (l *recordWriter) survey() error {
 	whole := map[string]int{} // by id, in how many files there is a record without failure
 	for _, f := range l.files {
 		for r, err := range f.records() {
@@ -123,8 +123,8 @@ func (l *log) survey() error {
 	return nil
 }
 
-// load reads all files in parallel, and passes on the records of utterances that are done.
-func (l *log) load(found func([]*report.Record) error) error {
+// passOn reads all files in parallel, and passes on the records of utterances that are done.
+func (l *recordWriter) passOn(found func([]*report.Record) error) error {
 	next := make([]func() (*report.Record, error, bool), len(l.files))
 	for i, f := range l.files {
 		var stop func()
@@ -158,11 +158,11 @@ func (l *log) load(found func([]*report.Record) error) error {
 	return nil
 }
 
-func (l *log) has(id string) bool { _, ok := l.done[id]; return ok }
+func (l *recordWriter) has(id string) bool { _, ok := l.done[id]; return ok }
 
 // records yields the records of a file. Records of another run and lines that are not
 // records end it with an error. An incomplete last line sets torn.
-func (f *logFile) records() iter.Seq2[*report.Record, error] {
+func (f *recordFile) records() iter.Seq2[*report.Record, error] {
 	return func(yield func(*report.Record, error) bool) {
 		some := false
 		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
@@ -194,7 +194,7 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 
 // beginsAsRecords reports whether a file, which may be short, begins as a record does. Any other
 // file is not cut off: it belongs to somebody else.
-func (f *logFile) beginsAsRecords() bool {
+func (f *recordFile) beginsAsRecords() bool {
 	const begin = `{"schema":"` + report.RecordSchema + `"`
 	head := make([]byte, len(begin))
 	n, err := f.ReadAt(head, 0)
@@ -209,7 +209,7 @@ func rowHash(audio, text string, offset float64) uint64 {
 }
 
 // recorded reports whether a row of the dataset has its records.
-func (l *log) recorded(it Row) (bool, error) {
+func (l *recordWriter) recorded(it Row) (bool, error) {
 	delete(l.failed, it.ID) // the dataset still has it
 	if it.Broken != nil && l.has(it.Broken.ID) {
 		return true, nil // it has a record from before the row broke
@@ -222,8 +222,8 @@ func (l *log) recorded(it Row) (bool, error) {
 	return ok, nil
 }
 
-// append appends the records of an utterance, each with one write.
-func (l *log) append(records ...*report.Record) error {
+// write appends the records of an utterance, each with one write.
+func (l *recordWriter) write(records ...*report.Record) error {
 	for i, f := range l.files {
 		line, err := records[i].Line()
 		if err != nil {
@@ -238,7 +238,7 @@ func (l *log) append(records ...*report.Record) error {
 
 // finish ends a pass over all rows: it flushes the files to the disk. Failures of rows that
 // the dataset no longer has are withdrawn, unless the pass was limited.
-func (l *log) finish(limited bool) (err error) {
+func (l *recordWriter) finish(limited bool) (err error) {
 	for _, id := range slices.Sorted(maps.Keys(l.failed)) {
 		if limited {
 			break
@@ -247,7 +247,7 @@ func (l *log) finish(limited bool) (err error) {
 		for i, f := range l.files {
 			records[i] = &report.Record{ID: id, Row: l.failed[id], Run: f.run, Withdrawn: true}
 		}
-		if err := l.append(records...); err != nil {
+		if err := l.write(records...); err != nil {
 			return err
 		}
 	}
@@ -257,7 +257,7 @@ func (l *log) finish(limited bool) (err error) {
 	return err
 }
 
-func (l *log) close() {
+func (l *recordWriter) close() {
 	for _, f := range l.files {
 		f.Close() // finish has reported the error
 	}

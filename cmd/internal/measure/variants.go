@@ -22,9 +22,9 @@ import (
 	"verity/transcript"
 )
 
-// A setting is what an arm runs with.
+// A setting is what a variant runs with.
 type setting struct {
-	name      string // baseline, assisted or, in eval, records; empty for an arm named by its precision
+	name      string // baseline, assisted or, in eval, records; empty for a variant named by its precision
 	precision precision.Precision
 	assisted  bool
 	assistant string // of several; empty for that of the flags
@@ -44,11 +44,11 @@ func (s setting) String() string {
 	return s.precision.String()
 }
 
-// file is the name of the file of an arm's records, without .jsonl. Some systems allow no
+// file is the name of the file of a variant's records, without .jsonl. Some systems allow no
 // colon in a name.
 func (s setting) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(s.String()) }
 
-// parseSettings parses the settings of arms, separated by commas.
+// parseSettings parses the settings of variants, separated by commas.
 func parseSettings(s string) (all []setting, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		format, assisted := strings.CutSuffix(strings.TrimSpace(part), assistedMark)
@@ -57,12 +57,12 @@ func parseSettings(s string) (all []setting, err error) {
 			return nil, err
 		}
 		if slices.Contains(all, a) {
-			return nil, fmt.Errorf("arm %v is named twice", a)
+			return nil, fmt.Errorf("variant %v is named twice", a)
 		}
 		all = append(all, a)
 	}
 	if len(all) < 2 {
-		return nil, fmt.Errorf("%s is one arm: name two or more, separated by commas, or a precision without %s",
+		return nil, fmt.Errorf("%s is one variant: name two or more, separated by commas, or a precision without %s",
 			s, assistedMark)
 	}
 	return all, nil
@@ -73,13 +73,13 @@ func pair(p precision.Precision) []setting {
 	return []setting{{name: "baseline", precision: p}, {name: "assisted", precision: p, assisted: true}}
 }
 
-// several returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
-func several(p precision.Precision, flag string, values []string) ([]setting, error) {
+// expandPrecisions returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
+func expandPrecisions(p precision.Precision, flag string, values []string) ([]setting, error) {
 	all := []setting{{name: "baseline", precision: p}}
 	for _, v := range values {
 		s := setting{name: filepath.Base(filepath.Clean(v)), precision: p, assisted: true}
 		if slices.ContainsFunc(all, func(o setting) bool { return o.name == s.name }) {
-			return nil, cli.Usagef("--%s %s: there is another arm %s", flag, v, s.name)
+			return nil, cli.Usagef("--%s %s: there is another variant %s", flag, v, s.name)
 		}
 		if flag == "assistant" {
 			s.assistant = v
@@ -131,42 +131,42 @@ func (a *settingsFlag) settings() []setting {
 	return pair(*a.one)
 }
 
-// An arm is a setting that is ready to run.
-type arm struct {
+// A variant is a setting that is ready to run.
+type variant struct {
 	setting
-	eval.Arm
-	flags  setup.ModelFlags // with the precision and the assistant of this arm
+	eval.Variant
+	flags  setup.ModelFlags // with the precision and the assistant of this variant
 	memory int64            // used for loading and running it
 	engine *engine
 }
 
-// arms are the arms of a run, and what must be closed afterwards. Arms of one precision share
+// variants are the variants of a run, and what must be closed afterwards. Variants of one precision share
 // the weights, and all share the threads.
-type arms struct {
+type variants struct {
 	*datasetRun
-	list        []*arm
+	list        []*variant
 	plain       map[precision.Precision]*verity.Model // without an assistant
 	plainMemory map[precision.Precision]int64         // bytes that loading and running them took
 	open        []*verity.Model                       // in the order they were loaded
 	pool        *parallel.Pool
 }
 
-func (r *datasetRun) newArms() *arms {
-	return &arms{
+func (r *datasetRun) newVariants() *variants {
+	return &variants{
 		datasetRun: r, pool: parallel.New(r.model.Threads),
 		plain: map[precision.Precision]*verity.Model{}, plainMemory: map[precision.Precision]int64{},
 	}
 }
 
-func (r *arms) close() {
+func (r *variants) close() {
 	for _, m := range slices.Backward(r.open) {
 		m.Close()
 	}
 	r.pool.Close()
 }
 
-// add adds the arms of a comparison, each warm, so that its memory can be measured.
-func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) error {
+// loadAll loads the variants of a comparison, each warm, so that its memory can be measured.
+func (r *variants) loadAll(ctx context.Context, settings []setting, data *setup.Corpus) error {
 	for _, s := range settings {
 		before := setup.Resident()
 		a, err := r.load(ctx, s, data.Name)
@@ -180,16 +180,16 @@ func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) 
 			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
 		}
 		if err != nil {
-			return fmt.Errorf("arm %v: %w", s, err)
+			return fmt.Errorf("variant %v: %w", s, err)
 		}
 		r.measure(a, before)
 	}
 	return nil
 }
 
-// load adds the arm of a setting over the named dataset.
-func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err error) {
-	a := &arm{setting: s, flags: r.model}
+// load adds the variant of a setting over the named dataset.
+func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *variant, err error) {
+	a := &variant{setting: s, flags: r.model}
 	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil
 	assistant := a.flags.Assistant
 	if s.assistant != "" {
@@ -218,7 +218,7 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 		r.open = append(r.open, m)
 	}
 	a.engine = newEngine(m, drafts)
-	a.Arm = eval.Arm{
+	a.Variant = eval.Variant{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
 		Run: setup.Identity(m, &a.flags, r.textFlags, dataset),
 	}
@@ -234,9 +234,9 @@ var errNoAssistant = cli.Usagef("there is nothing to compare without an assistan
 	"model's encoder; name an assistant with --assistant (self, ngram, bigram or a directory), text to draft from with " +
 	"--draft-from, or several precisions with --precision f16,int8")
 
-// measure records the memory that an arm uses. An assisted arm includes that of the
-// plain arm whose weights it shares.
-func (r *arms) measure(a *arm, before int64) {
+// measure records the memory that a variant uses. An assisted variant includes that of the
+// plain variant whose weights it shares.
+func (r *variants) measure(a *variant, before int64) {
 	now := setup.Resident()
 	if before <= 0 || now <= 0 {
 		return
@@ -248,14 +248,14 @@ func (r *arms) measure(a *arm, before int64) {
 	}
 }
 
-// matches returns the comparisons: of every arm with the first, and with the first arm of its
+// matches returns the comparisons: of every variant with the first, and with the first variant of its
 // precision if that is another one. The first of several draft lengths is compared with each of the others.
-func (r *arms) matches() (all []eval.Match) {
+func (r *variants) matches() (all []eval.Match) {
 	for j := 1; j < len(r.list); j++ {
 		all = append(all, eval.Match{Baseline: 0, Assisted: j})
 	}
 	for j := range r.list {
-		i := slices.IndexFunc(r.list, func(a *arm) bool { return a.precision == r.list[j].precision })
+		i := slices.IndexFunc(r.list, func(a *variant) bool { return a.precision == r.list[j].precision })
 		if i != 0 && i != j {
 			all = append(all, eval.Match{Baseline: i, Assisted: j})
 		}
@@ -268,7 +268,7 @@ func (r *arms) matches() (all []eval.Match) {
 
 // draftOperations returns the operations of drafting a token over those of a token of the model: the ratio of their
 // decoders' weights, or 0 for a table. It is nil if something else drafts.
-func (a *arm) draftOperations() *float64 {
+func (a *variant) draftOperations() *float64 {
 	m, ratio := a.engine.model.Model, 0.0
 	weights := func(d *decoder.Decoder) float64 {
 		return float64(d.StepBytes(0)) / float64(d.Precision().Complete().Weights.Bits())
@@ -285,7 +285,7 @@ func (a *arm) draftOperations() *float64 {
 
 // forceDrafts makes every assistant draft something, since there would be nothing to compare
 // otherwise, and clears the statistics of the warm-up.
-func (r *arms) forceDrafts() {
+func (r *variants) forceDrafts() {
 	for _, a := range r.list {
 		if a.assisted {
 			a.engine.model.ForceDraft()
@@ -295,7 +295,7 @@ func (r *arms) forceDrafts() {
 }
 
 // draftFailure returns why nothing was drafted, if it is known.
-func (r *arms) draftFailure() string {
+func (r *variants) draftFailure() string {
 	for _, a := range r.list {
 		if a.engine.broken != "" {
 			return a.engine.broken
@@ -304,8 +304,8 @@ func (r *arms) draftFailure() string {
 	return ""
 }
 
-// watch shows the progress of the arms, each of which makes some runs.
-func (r *arms) watch(bar *cli.Progress, runs int) {
+// watch shows the progress of the variants, each of which makes some runs.
+func (r *variants) watch(bar *cli.Progress, runs int) {
 	var ended atomic.Int64
 	all := float64(runs * len(r.list))
 	for _, a := range r.list {
@@ -319,12 +319,12 @@ func (r *arms) watch(bar *cli.Progress, runs int) {
 	}
 }
 
-// run runs all arms over the dataset, and compares them.
-func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
+// compare runs all variants over the dataset, and compares them.
+func (r *variants) compare(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
 	r.forceDrafts()
-	all, sets := make([]eval.Arm, len(r.list)), make([]*report.Set, len(r.list))
+	all, sets := make([]eval.Variant, len(r.list)), make([]*report.Set, len(r.list))
 	for i, a := range r.list {
-		all[i], sets[i] = a.Arm, a.Set
+		all[i], sets[i] = a.Variant, a.Set
 	}
 	repeats, within := v.repeats, time.Duration(0)
 	if repeats == 0 {

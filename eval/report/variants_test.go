@@ -9,9 +9,9 @@ import (
 	"verity/wer"
 )
 
-// threeArms is the document of a wide arm, a narrow one that hears some utterances
+// threeVariants is the document of a wide variant, a narrow one that hears some utterances
 // otherwise, and the narrow one with an assistant.
-func threeArms(t *testing.T, n int) *Document {
+func threeVariants(t *testing.T, n int) *Document {
 	t.Helper()
 	set := func(name string) *Set {
 		s, err := NewSet(name, "basic")
@@ -22,10 +22,10 @@ func threeArms(t *testing.T, n int) *Document {
 	}
 	names := []string{"f16", "mxfp6", "mxfp6+assistant"}
 	records := [][]*Record{made(n, false), made(n, false), made(n, true)}
-	for arm, all := range records {
+	for variant, all := range records {
 		for i, r := range all {
-			r.Run.Options = map[string]string{"precision": strings.TrimSuffix(names[arm], "+assistant")}
-			if arm > 0 && i%5 == 2 {
+			r.Run.Options = map[string]string{"precision": strings.TrimSuffix(names[variant], "+assistant")}
+			if variant > 0 && i%5 == 2 {
 				r.Hypothesis += " nine"
 				r.Segments[0].Text, r.Segments[0].Tokens = " "+r.Hypothesis, append(r.Segments[0].Tokens, 9)
 			}
@@ -39,9 +39,9 @@ func threeArms(t *testing.T, n int) *Document {
 	}
 	for i := range n {
 		words := make([]wer.Counts, 3)
-		for arm, s := range sets {
+		for variant, s := range sets {
 			var err error
-			if words[arm], err = s.Add(t.Context(), records[arm][i]); err != nil {
+			if words[variant], err = s.Add(t.Context(), records[variant][i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,18 +50,18 @@ func threeArms(t *testing.T, n int) *Document {
 		}
 	}
 	d := NewDocument(sets, pairs)
-	for arm, s := range d.Scores {
-		s.Memory, s.BytesPerToken, s.GBPS = int64(90-20*arm)<<20, float64(60-20*arm)*1e6, 7.5
+	for variant, s := range d.Scores {
+		s.Memory, s.BytesPerToken, s.GBPS = int64(90-20*variant)<<20, float64(60-20*variant)*1e6, 7.5
 	}
 	return d
 }
 
-// TestArms: arms of one precision must be the same, others may differ, and it is
+// TestVariants: variants of one precision must be the same, others may differ, and it is
 // counted by how much.
-func TestArms(t *testing.T) {
-	d := threeArms(t, 20)
+func TestVariants(t *testing.T) {
+	d := threeVariants(t, 20)
 	if v := d.Verdict(); v != Identical {
-		t.Errorf("verdict %s, want identical: only arms of different precision differ", v)
+		t.Errorf("verdict %s, want identical: only variants of different precision differ", v)
 	}
 	for i, want := range []Verdict{Free, Free, Identical} {
 		if got := d.Comparisons[i].Verdict; got != want {
@@ -76,10 +76,10 @@ func TestArms(t *testing.T) {
 		t.Errorf("change of the word error rate %+v, want one above 0 within its interval", x)
 	}
 	if c := d.Comparisons[2]; c.Divergence != nil || c.Change != nil {
-		t.Errorf("identical arms have divergence %+v and change %+v", c.Divergence, c.Change)
+		t.Errorf("identical variants have divergence %+v and change %+v", c.Divergence, c.Change)
 	}
-	if a := d.arms(); len(a) != 4 || len(a[0]) != 8 || a[1][2] != "" || a[3][2] == "" || !(d.Scores[2].TokensPerSecond > d.Scores[1].TokensPerSecond) {
-		t.Errorf("arms %q: want speeds over the first arm, and the assisted one faster", a)
+	if a := d.variants(); len(a) != 4 || len(a[0]) != 8 || a[1][2] != "" || a[3][2] == "" || !(d.Scores[2].TokensPerSecond > d.Scores[1].TokensPerSecond) {
+		t.Errorf("variants %q: want speeds over the first variant, and the assisted one faster", a)
 	}
 	var b bytes.Buffer
 	if err := d.JSON(&b); err != nil {
@@ -98,12 +98,12 @@ func TestArms(t *testing.T) {
 	}
 	page := b.String()
 	if n := strings.Count(page, `class="card pane`); n != 3 {
-		t.Errorf("the page replays %d arms, want all three side by side, once", n)
+		t.Errorf("the page replays %d variants, want all three side by side, once", n)
 	}
 }
 
-// TestArmsVerdict: one demanded comparison that fails decides.
-func TestArmsVerdict(t *testing.T) {
+// TestVariantsVerdict: one demanded comparison that fails decides.
+func TestVariantsVerdict(t *testing.T) {
 	for _, tt := range []struct {
 		of   []Verdict
 		want Verdict
