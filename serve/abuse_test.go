@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
@@ -26,8 +24,7 @@ import (
 func TestAbuse(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20})
 	s.spool.limit = 8 << 20
-	impatient, s2 := newServer(t, Options{})
-	s2.stall = 300 * time.Millisecond
+	impatient, _ := newServer(t, Options{Timeout: 300 * time.Millisecond})
 	address := strings.TrimPrefix(h.URL, "http://")
 	post(t, h.URL+transcriptions, wav(t)) // so that what is made once exists
 	http.DefaultClient.CloseIdleConnections()
@@ -57,7 +54,7 @@ func TestAbuse(t *testing.T) {
 	settled(t, before)
 }
 
-// pausing are the abuses that end when the client has paused for too long.
+// pausing are the abuses that end with the time of the request.
 var pausing = []string{"a body that stops", "a length that is too long", "a chunk that lies"}
 
 // abuses are what clients should not do. Each returns what is wrong with the server's answer, or nothing.
@@ -97,12 +94,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 	return map[string]func(string) string{
 		"a body that stops":      func(a string) string { return raw(a, half, false, "408") },
 		"a body that is cut off": func(a string) string { return raw(a, half, true, "400") },
-		"headers without an end": func(a string) string { return raw(a, head[:40], true, "") },
-		"no HTTP":                func(a string) string { return raw(a, "\x16\x03\x01\x02\x00\x01\x00", true, "400") },
-		"a header too large": func(a string) string {
-			return raw(a, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 2<<20)+"\r\n\r\n", false, "431")
-		},
-		"10,000 parts": func(string) string { return send(bytes.NewReader(many.Bytes()), manyKind, 400) },
+		"10,000 parts":           func(string) string { return send(bytes.NewReader(many.Bytes()), manyKind, 400) },
 		"another boundary": func(string) string {
 			return send(strings.NewReader(good.String()), "multipart/form-data; boundary=no", 400)
 		},
@@ -129,18 +121,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		"a length of exabytes": func(a string) string {
 			return raw(a, strings.Replace(head, "Length: ", "Length: 9000000000000", 1)+"\r\n", false, "413")
 		},
-		"a length below 0": func(a string) string {
-			return raw(a, strings.Replace(half, "Length: ", "Length: -", 1), false, "400")
-		},
-		"two lengths": func(a string) string {
-			return raw(a, strings.Replace(half, "\r\n\r\n", "\r\nContent-Length: 7\r\n\r\n", 1), false, "400")
-		},
-		"chunks beyond any size": func(a string) string { return raw(a, chunked+"fffffffffffffffff\r\nx", false, "400") },
-		"a chunk that lies":      func(a string) string { return raw(a, chunked+"100000\r\nx", false, "408") },
-		"a chunk without a size": func(a string) string { return raw(a, chunked+"\r\n\r\n", false, "400") },
-		"an unknown transfer encoding": func(a string) string {
-			return raw(a, strings.Replace(chunked, "chunked", "gzip, chunked", 1)+"0\r\n\r\n", false, "501")
-		},
+		"a chunk that lies": func(a string) string { return raw(a, chunked+"100000\r\nx", false, "408") },
 		"a client that is killed": func(string) string {
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 			defer cancel()
@@ -230,29 +211,8 @@ func raw(address, text string, closeHalf bool, status string) string {
 	return ""
 }
 
-// TestLoris: headers that never end do not hold a connection for ever.
-func TestLoris(t *testing.T) {
-	_, s := newServer(t, Options{})
-	h := httptest.NewUnstartedServer(s)
-	h.Config.ReadHeaderTimeout = 100 * time.Millisecond // Run sets ten seconds
-	h.Start()
-	defer h.Close()
-	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
-	for line := "GET / HTTP/1.1\r\n"; err == nil; line = "X: y\r\n" {
-		_, err = io.WriteString(c, line)
-		time.Sleep(10 * time.Millisecond)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the connection stays open")
-	}
-}
-
-// TestSpoolFull: an upload for which the spool has no room is refused. Later there is room again.
+// TestSpoolFull: an upload for which the spool has no room is refused. Later there is room again. A directory that cannot
+// be written to is the server's fault.
 func TestSpoolFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
 	s.spool.limit = 1 << 20
@@ -263,13 +223,8 @@ func TestSpoolFull(t *testing.T) {
 	if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
 		t.Errorf("afterwards: %s %s", r.Status, body)
 	}
-}
-
-// TestSpoolMissing: a directory that cannot be written to is the server's fault.
-func TestSpoolMissing(t *testing.T) {
-	h, s := newServer(t, Options{})
 	s.spool.dir += "/missing"
-	r, body := post(t, h.URL+transcriptions, wav(t))
+	r, body = post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 507, "", "cannot be kept")
 }
 

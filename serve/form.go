@@ -9,6 +9,7 @@ import (
 	"maps"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,24 +100,23 @@ func (s *Server) parseForm(
 		return q, clientError(http.StatusUnsupportedMediaType, "", "unsupported_encoding",
 			"Content-Encoding: got %.80q: send the form as it is.", e)
 	}
-	body := &uploadBody{
-		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.opt.Timeout,
-		limit: s.opt.MaxBytes + maxForm,
-	}
-	r.Body = body
+	limit := s.opt.MaxBytes + maxForm
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 		return q, badRequest("", "Content-Type: got %.80q, want multipart/form-data with a part named %s.", kind, d.file)
 	}
-	if r.ContentLength > body.limit {
-		return q, body.tooLarge()
+	if r.ContentLength > limit {
+		return q, s.formError(&http.MaxBytesError{Limit: limit})
 	}
-	body.control.SetWriteDeadline(end.Add(10 * s.stall))
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(end) // a telephone's upload may take an hour
+	control.SetWriteDeadline(end.Add(writeTime))
 	if err := s.parseParts(parts, q); err != nil {
 		return q, err
 	}
-	body.control.SetReadDeadline(time.Time{}) // the body has been read
+	control.SetReadDeadline(time.Time{}) // the body has been read, and what net/http reads next may come late
 	if q.file == nil {
 		text := fmt.Sprintf("The part named %s is missing: it holds the sound.", d.file)
 		if len(q.ignored) > 0 {
@@ -140,7 +140,7 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return formError(err)
+			return s.formError(err)
 		case n == maxParts:
 			return badRequest("", "The form has more than %d parts.", maxParts)
 		case part.FormName() == q.api.file:
@@ -166,17 +166,25 @@ func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	}
 	q.name = part.FileName()
 	if _, err = io.Copy(q.file, part); err != nil {
-		return formError(err)
+		return s.formError(err)
 	}
 	return nil
 }
 
-// formError returns the problem with a form that cannot be read, or is cut off.
-func formError(err error) error {
-	if p, ok := errors.AsType[*problem](err); ok {
+// formError returns the problem with a form that cannot be read, is cut off, too large or too slow.
+func (s *Server) formError(err error) error {
+	p, known := errors.AsType[*problem](err)
+	large, isLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case known:
 		return p
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	case isLarge:
+		return clientError(http.StatusRequestEntityTooLarge, "", "file_too_large",
+			"The form has more than %s: %s", mebibytes(large.Limit), smallerFile)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return clientError(http.StatusRequestTimeout, "", "request_timeout",
+			"The upload took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return badRequest("", "The form is cut off, or its boundary is not the one of the header Content-Type.")
 	}
 	return badRequest("", "Could not parse multipart form: %v", err)
@@ -191,7 +199,7 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
 	switch {
 	case err != nil:
-		return formError(err)
+		return s.formError(err)
 	case len(value) > limit && !s.knows(q, name):
 		return badRequest(name, "There is no field %s. The part named %s holds the sound.", name, q.api.file)
 	case len(value) > limit:

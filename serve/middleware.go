@@ -76,7 +76,7 @@ func addLogFields(r *http.Request, fields ...any) {
 	f.fields = append(f.fields, fields...)
 }
 
-// logRequests gives every request an id, deadlines, a log line and a count in the metrics. A panic ends one request,
+// logRequests gives every request an id, a log line and a count in the metrics. A panic ends one request,
 // not the server.
 func (s *Server) logRequests(next http.Handler) http.Handler {
 	boot := s.created.UnixNano()
@@ -87,7 +87,7 @@ func (s *Server) logRequests(next http.Handler) http.Handler {
 			id = fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
 		}
 		out := &statusWriter{ResponseWriter: w}
-		r, end := withDeadlines(w, r, s.stall)
+		end := answerFirst(w, r, s.stall)
 		defer func() {
 			if fields.clientGone && out.code == 0 { // net/http would write an empty answer with status 200
 				panic(http.ErrAbortHandler)
@@ -164,40 +164,22 @@ func loggedClient(r *http.Request) string {
 	return cmp.Or(host, "unix") // sockets have no address
 }
 
-// withDeadlines limits how slow a client may be: it must read the answer within ten stalls. Handlers that need longer
-// set other deadlines. The answer does not wait for the body. The caller calls end after the answer: it reads the rest
-// of the body, for at most one stall. Without that, a client that sends the whole body before it reads would find its
-// connection reset, and miss the answer.
-func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (_ *http.Request, end func()) {
-	c := http.NewResponseController(w)
+// answerFirst makes an answer independent of the body of its request. The caller calls end after the answer: it reads
+// the rest of the body, for at most a stall. Without that, a client that sends the whole body before it reads would find
+// its connection reset, and miss the answer.
+func answerFirst(w http.ResponseWriter, r *http.Request, stall time.Duration) (end func()) {
+	c, body := http.NewResponseController(w), r.Body
 	c.EnableFullDuplex()
-	c.SetWriteDeadline(time.Now().Add(10 * stall))
-	body := &trackedBody{ReadCloser: r.Body, ended: r.Body == http.NoBody, sent: r.Header.Get("Expect") == ""}
-	r = r.WithContext(r.Context()) // a copy, since the caller may not expect another body
-	r.Body = body
-	return r, func() {
+	return func() {
 		c.SetReadDeadline(time.Now().Add(stall))
-		if body.ended || !body.sent || r.ProtoMajor > 1 || c.Flush() != nil {
-			return
+		_, err := body.Read(nil)
+		if err == io.EOF || r.Header.Get("Expect") != "" || r.ProtoMajor > 1 || c.Flush() != nil {
+			return // there is no rest, or the client reads before it sends
 		}
-		if io.Copy(io.Discard, body); !body.ended {
+		if _, err := io.Copy(io.Discard, body); err != nil {
 			panic(http.ErrAbortHandler) // closes the connection: the next bytes are not a request
 		}
 	}
-}
-
-// A trackedBody is the body of a request that knows how far it has been read.
-type trackedBody struct {
-	io.ReadCloser
-	ended bool
-	sent  bool // without Expect: 100-continue, or after the first Read, which asks the client to send
-}
-
-func (b *trackedBody) Read(p []byte) (int, error) {
-	b.sent = true
-	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || err == io.EOF
-	return n, err
 }
 
 // logPanic logs a panic of a request or a session.

