@@ -39,12 +39,3 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%d segments, progress to %v of %v", segments, done, want().Duration)
 	}
 }
-
-// TestProgressRefused: without a stream there is no progress.
-func TestProgressRefused(t *testing.T) {
-	h, _ := newServer(t, Options{})
-	r, body := post(t, h.URL+transcriptions, wav(t), field{"include[]", withProgress}, field{"response_format", "verbose_json"})
-	if r.StatusCode != 400 || !strings.Contains(body, "stream=true") || !strings.Contains(body, `"param":"include[]"`) {
-		t.Errorf("%s %s", r.Status, body)
-	}
-}

@@ -196,37 +196,6 @@ func settleModels(s *Server) {
 	}
 }
 
-// A stuck client does not read its answer until release is closed.
-type stuck struct {
-	*httptest.ResponseRecorder
-	writing chan struct{}
-	release chan struct{}
-}
-
-func (s stuck) Write(b []byte) (int, error) {
-	s.writing <- struct{}{}
-	<-s.release
-	return s.ResponseRecorder.Write(b)
-}
-
-// TestModelsSlowReader: a client that asks for the models and does not read the answer blocks no other.
-func TestModelsSlowReader(t *testing.T) {
-	_, s := newServer(t, Options{})
-	for _, path := range []string{"/v1/models", "/v1/models/whisper"} {
-		w := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
-		var all sync.WaitGroup
-		all.Go(func() { s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil)) })
-		<-w.writing
-		if !s.models.mu.TryLock() {
-			t.Errorf("%s: the models are locked while the client does not read", path)
-		} else {
-			s.models.mu.Unlock()
-		}
-		close(w.release)
-		all.Wait()
-	}
-}
-
 // TestPanicOfLoad: a panic while a model is loaded fails the requests for that model, not the server.
 func TestPanicOfLoad(t *testing.T) {
 	h, s := newServer(t, Options{More: []Source{{"bad", 1, func(context.Context) (*transcribe.Model, func(), error) {

@@ -355,15 +355,6 @@ func TestWaitingStream(t *testing.T) {
 	checkProblem(t, r, text, 413, "file", "longer than 5s,")
 }
 
-// TestStreamFormats: formats that OpenAI does not stream are refused. A client that waits for events would wait in vain.
-func TestStreamFormats(t *testing.T) {
-	h, _ := newServer(t, Options{})
-	for _, format := range []string{"srt", "vtt", "verbose_json"} {
-		r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"response_format", format})
-		checkProblem(t, r, body, 400, "response_format", "needs response_format json, text or diarized_json, got "+format)
-	}
-}
-
 // TestTranslationLanguage: the language of a translation is English. A model that cannot translate refuses.
 func TestTranslationLanguage(t *testing.T) {
 	h, _ := newServer(t, Options{})

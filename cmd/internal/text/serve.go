@@ -74,16 +74,11 @@ type serveCommand struct {
 }
 
 func Serve(e cli.Env) *cobra.Command {
-	_, c := newServe(e)
-	return c
-}
-
-func newServe(e cli.Env) (s *serveCommand, c *cobra.Command) {
-	s = &serveCommand{Env: e}
-	c = cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
+	s := &serveCommand{Env: e}
+	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
 	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
-	return s, c
+	return c
 }
 
 // registerModels adds --model, which may be given more than once.

@@ -3,14 +3,10 @@ package text
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"verity/audio"
-	"verity/cmd/internal/cli"
-	inside "verity/model/base"
 	"verity/serve"
 	"verity/transcribe"
 )
@@ -95,55 +91,5 @@ func TestKeyFile(t *testing.T) {
 		if _, err := readKeys(t.Context(), name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
 			t.Errorf("%s: %v, want an error without the system call", name, err)
 		}
-	}
-}
-
-// TestUnloadFreesWeights: nothing that can be reached holds the weights of a model that was used and unloaded.
-func TestUnloadFreesWeights(t *testing.T) {
-	if inside.Base() == nil {
-		t.Skip("the model inside is left out")
-	}
-	s, _ := newServe(cli.Env{})
-	source, err := s.source(t.Context(), "base")
-	if err != nil {
-		t.Fatal(err)
-	}
-	heap := func() int {
-		for range 3 { // what lies in a sync.Pool, or has a cleanup, goes with the second collection
-			runtime.GC()
-		}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
-	use := func() (loaded int) {
-		m, unload, err := source.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unload()
-		by, err := transcribe.New(m, transcribe.Options{Language: "en"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		clip, err := audio.Open(t.Context(), "../../../model/base/librispeech/1089-134686-0001.flac")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer clip.Close()
-		if _, err := by.Transcribe(t.Context(), clip, transcribe.Callbacks{}); err != nil {
-			t.Fatal(err)
-		}
-		return heap()
-	}
-	before := heap()
-	loaded := use()
-	once := heap() // with what the process has made once, such as tables
-	use()
-	twice := heap()
-	weights := loaded - once
-	t.Logf("MiB of heap: %d, loaded %d, unloaded %d, unloaded again %d", before>>20, loaded>>20, once>>20, twice>>20)
-	if weights < 20<<20 || once-before > weights/4 || twice-once > weights/50 {
-		t.Errorf("bytes of heap: %d, loaded %d, unloaded %d, unloaded again %d", before, loaded, once, twice)
 	}
 }
