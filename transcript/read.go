@@ -3,9 +3,7 @@ package transcript
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html"
 	"math"
@@ -21,16 +19,20 @@ import (
 // MaxText is the largest text that Read accepts, in bytes: a hundred hours of speech.
 const MaxText = 32 << 20
 
-// Read reads txt, md, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
-// whisper.cpp. The content decides the format, not the name, but for .md; any other content is plain text.
-// It returns one Cue for each subtitle, line or segment, without line breaks and control
-// characters. Times may overlap or run backwards. Only bad JSON, archives and too large a text are errors.
+// Read reads txt, srt, vtt, or the JSON of Verity, openai/whisper or whisper.cpp. The content decides the format; any
+// other content is plain text. It returns one Cue for each subtitle or segment, without line breaks and control
+// characters. Times may overlap or run backwards. Bad JSON, archives, too large a text and the names of other formats
+// are errors.
 func Read(name string, raw []byte) ([]Cue, error) {
 	if len(raw) > MaxText {
 		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
 	}
 	if bytes.HasPrefix(raw, []byte("PK\x03\x04")) {
 		return nil, fmt.Errorf("%s: is a Word document or another archive, want text; save it as txt", name)
+	}
+	switch ending := strings.ToLower(path.Ext(name)); ending {
+	case ".ass", ".tsv", ".lrc", ".csv", ".md", ".rttm":
+		return nil, fmt.Errorf("%s: is %s, want txt, srt, vtt or json", name, ending[1:])
 	}
 	raw = []byte(input.Text(raw))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
@@ -48,23 +50,13 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
-	case strings.EqualFold(path.Ext(name), ".md"):
-		cues = []Cue{{Text: markdownPlain(text)}}
 	case vttSignature.MatchString(text):
 		cues = cleanCues(readVTT(text))
 		if len(cues) > 0 || head == "WEBVTT" || strings.EqualFold(path.Ext(name), ".vtt") {
 			return cues, nil // none, if a browser shows none
 		}
 	case cueTimes.MatchString(text):
-		cues = readLines(text, cueTimes, true, subtitleText)
-	case strings.HasPrefix(head, "[Script Info]"):
-		cues = readLines(text, dialogue, false, dialogueText)
-	case strings.HasPrefix(head, "start\t"):
-		cues = readTable(text, '\t')
-	case strings.HasPrefix(head, "start,"):
-		cues = readTable(text, ',')
-	case lyricTime.MatchString(text):
-		cues = readLines(text, lyricTime, false, strings.TrimSpace)
+		cues = readSRT(text)
 	default:
 		cues = []Cue{{Text: text}}
 	}
@@ -113,8 +105,6 @@ const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
 var (
 	cueTimes  = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
 	nonNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
-	lyricTime = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
-	dialogue  = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},`)
 	markup    = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
 )
 
@@ -124,36 +114,22 @@ func secondsOf(part []string) float64 {
 	return 3600*number(part[0]) + 60*number(part[1]) + number(part[2]) + number("0."+part[3])
 }
 
-// readLines reads the formats whose cues begin with a line of times, which begin matches. A cue
-// without an end lasts until the next one, the last one 5 s. Its text is the rest of the line, or the
-// lines below it up to an empty one. plain removes markup.
-func readLines(text string, begin *regexp.Regexp, below bool, plain func(string) string) (cues []Cue) {
-	open := false             // the line may belong to the last cue
+// readSRT reads cues of a line of times and the lines below it up to an empty one.
+func readSRT(text string) (cues []Cue) {
+	open := false             // the line belongs to the last cue
 	var words strings.Builder // of the last cue
 	finish := func() {
 		if n := len(cues); n > 0 {
-			cues[n-1].Text = words.String()
+			cues[n-1].Text = html.UnescapeString(markup.ReplaceAllString(words.String(), ""))
 		}
 		words = strings.Builder{}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if m := begin.FindStringSubmatch(line); m != nil {
+		if m := cueTimes.FindStringSubmatch(line); m != nil {
 			finish()
-			c := Cue{Start: secondsOf(m[1:5])}
-			if len(m) > 5 {
-				c.End = secondsOf(m[5:9])
-			} else {
-				c.End = c.Start + 5
-				if n := len(cues); n > 0 {
-					cues[n-1].End = c.Start
-				}
-			}
-			cues = append(cues, c)
-			if open = below; !below {
-				words.WriteString(plain(line[len(m[0]):]))
-			}
+			cues, open = append(cues, Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])}), true
 		} else if open = open && strings.TrimSpace(line) != ""; open {
-			words.WriteString(" " + plain(line))
+			words.WriteString(line + "\n")
 		}
 	}
 	finish()
@@ -208,60 +184,6 @@ func readVTT(text string) (cues []Cue) {
 	}
 	finish()
 	return cues
-}
-
-// subtitleText returns text of srt and vtt without markup.
-func subtitleText(text string) string { return html.UnescapeString(markup.ReplaceAllString(text, "")) }
-
-// assEscapes undoes the escapes of ass, and those that assText adds.
-var assEscapes = strings.NewReplacer(
-	`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "")
-
-// dialogueText returns text of ass without markup.
-func dialogueText(text string) string { return assEscapes.Replace(markup.ReplaceAllString(text, "")) }
-
-var (
-	markdownHeading = regexp.MustCompile(`(?m)^#+ .*$`)
-	markdownMargin  = regexp.MustCompile("(?m)^`[\\d:]+` ")
-	markdownBold    = regexp.MustCompile(`\*\*([^*\n]*)\*\*`)
-	markdownEscape  = regexp.MustCompile(`\\([[:punct:]])`)
-)
-
-// markdownPlain returns text of md without its title, times and markup.
-func markdownPlain(text string) string {
-	text = markdownMargin.ReplaceAllString(markdownHeading.ReplaceAllString(text, ""), "")
-	return markdownEscape.ReplaceAllString(markdownBold.ReplaceAllString(text, "$1"), "$1")
-}
-
-// readTable reads tsv and csv. The first row names the columns; start and end are in milliseconds.
-func readTable(text string, comma rune) (cues []Cue) {
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
-	column := map[string]int{}
-	for first := true; ; first = false {
-		row, err := r.Read()
-		if problem := (*csv.ParseError)(nil); errors.As(err, &problem) {
-			continue
-		}
-		if err != nil {
-			return cues
-		}
-		if first {
-			for i, name := range row {
-				column[strings.TrimSpace(name)] = i + 1
-			}
-			continue
-		}
-		field := func(name string) string {
-			if i := column[name]; i > 0 && i <= len(row) {
-				return row[i-1]
-			}
-			return ""
-		}
-		start, _ := strconv.ParseFloat(field("start"), 64)
-		end, _ := strconv.ParseFloat(field("end"), 64)
-		cues = append(cues, Cue{start / 1000, end / 1000, field("text")})
-	}
 }
 
 // readJSON reads segments with times in seconds, as Verity and openai/whisper write them, or in

@@ -352,7 +352,7 @@ var sections = []struct {
 		{Name: "draft-from", Kind: Text, Arg: "path", Max: path,
 			Brief: "an existing transcript of the audio",
 			Help: "draft from an existing transcript of the audio: the result is the same, but sooner\n" +
-				"a transcript by a program or a person: txt, srt, vtt, ass, tsv, csv, lrc, or json from verity, " +
+				"a transcript by a program or a person: txt, srt, vtt, or json from verity, " +
 				"openai-whisper or whisper.cpp\n" +
 				"a directory with a transcript of the same name for each audio file, or beside: next to the audio files\n" +
 				"for a dataset, also the records directory of an earlier eval or compare, or references: the dataset's own " +

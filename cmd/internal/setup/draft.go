@@ -25,7 +25,7 @@ const (
 )
 
 // transcriptTypes are the extensions of transcripts, best first: those with more times.
-var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", ".lrc", ".txt"}
+var transcriptTypes = []string{".json", ".srt", ".vtt", ".txt"}
 
 // A DraftSource finds the text of a sound to draft from. Nil finds nothing.
 type DraftSource struct {
