@@ -63,20 +63,20 @@ type Auto struct {
 // A group has the measurements for about the same number of streams. Round times are in units
 // of pace: if the whole machine becomes slower or faster, only pace changes.
 type group struct {
-	arms      [len(lengths)]arm
-	inUse     int     // index of the length in use
-	onTrial   int     // index of the length on trial; that in use if there is no trial
-	pace      mean    // seconds of one unit
-	draftStep mean    // seconds to draft a token
-	rounds    int     // of all streams, since the last decision
-	epochs    int     // since the last trial
-	total     float64 // seconds of all rounds, of one stream
-	trialLoss float64 // seconds lost by trials, of one stream
-	price     float64 // seconds per token of the length in use, when the trial began
+	candidates [len(lengths)]candidate
+	inUse      int     // index of the length in use
+	onTrial    int     // index of the length on trial; that in use if there is no trial
+	pace       mean    // seconds of one unit
+	draftStep  mean    // seconds to draft a token
+	rounds     int     // of all streams, since the last decision
+	epochs     int     // since the last trial
+	total      float64 // seconds of all rounds, of one stream
+	trialLoss  float64 // seconds lost by trials, of one stream
+	price      float64 // seconds per token of the length in use, when the trial began
 }
 
-// An arm is one draft length of a group.
-type arm struct {
+// A candidate is one draft length of a group.
+type candidate struct {
 	level  float64 // round time, in units of pace; plain decoding starts at 1
 	n      float64 // rounds measured; 0 means that level is a guess
 	trials int
@@ -106,12 +106,12 @@ func (a *Auto) ForceDraft() {
 func (a *Auto) group() *group {
 	k := a.active
 	g := &a.groups[groupOf(k)]
-	if g.arms[0].level == 0 {
+	if g.candidates[0].level == 0 {
 		for i, n := range lengths {
-			g.arms[i].level = guess(n, k, a.Cost)
+			g.candidates[i].level = guess(n, k, a.Cost)
 		}
 		g.inUse = a.best(g)
-		g.onTrial, g.arms[g.inUse].n = g.inUse, epoch*float64(k)
+		g.onTrial, g.candidates[g.inUse].n = g.inUse, epoch*float64(k)
 	}
 	return g
 }
@@ -142,15 +142,15 @@ func (a *Auto) cost(g *group, i int) float64 {
 // pass is measured once it is used.
 func (g *group) level(i int) float64 {
 	near := -1
-	for j, x := range g.arms {
+	for j, x := range g.candidates {
 		if x.n > 0 && j > 0 && (near < 0 || abs(j-i) < abs(near-i)) {
 			near = j
 		}
 	}
-	if g.arms[i].n > 0 || near < 0 || g.draftStep.n == 0 {
-		return g.arms[i].level
+	if g.candidates[i].n > 0 || near < 0 || g.draftStep.n == 0 {
+		return g.candidates[i].level
 	}
-	return g.arms[near].level + float64(lengths[i]-lengths[near])*g.draftStep.v/g.pace.v
+	return g.candidates[near].level + float64(lengths[i]-lengths[near])*g.draftStep.v/g.pace.v
 }
 
 func abs(n int) int { return max(n, -n) }
@@ -202,7 +202,7 @@ func (a *Auto) decide(g *group) {
 		g.inUse, g.epochs = best, 0
 	}
 	g.onTrial = g.inUse
-	i, unknown := g.candidate()
+	i, unknown := g.toTry()
 	if g.pace.n == 0 || g.epochs < trialRest && !unknown {
 		return
 	}
@@ -215,8 +215,8 @@ func (a *Auto) decide(g *group) {
 		return
 	}
 	g.onTrial = i
-	g.arms[i].trials++
-	g.arms[i].n = min(g.arms[i].n, epoch*float64(a.active)) // so that the trial counts
+	g.candidates[i].trials++
+	g.candidates[i].n = min(g.candidates[i].n, epoch*float64(a.active)) // so that the trial counts
 	if g.inUse == 0 {
 		for j := range a.survival { // so that it notices when the text becomes easier
 			a.survival[j].forget(epoch)
@@ -224,11 +224,11 @@ func (a *Auto) decide(g *group) {
 	}
 }
 
-// candidate returns the length to try next: plain decoding or a neighbour of the length in
+// toTry returns the length to try next: plain decoding or a neighbour of the length in
 // use, whichever had the fewest trials. The trial is urgent if plain decoding was never
 // measured.
-func (g *group) candidate() (i int, urgent bool) {
-	if g.arms[0].n == 0 {
+func (g *group) toTry() (i int, urgent bool) {
+	if g.candidates[0].n == 0 {
 		return 0, true
 	}
 	best := -1
@@ -236,7 +236,7 @@ func (g *group) candidate() (i int, urgent bool) {
 		if i < 0 || i >= len(lengths) || i == g.inUse {
 			continue
 		}
-		if best < 0 || g.arms[i].trials < g.arms[best].trials {
+		if best < 0 || g.candidates[i].trials < g.candidates[best].trials {
 			best = i
 		}
 	}
@@ -246,7 +246,7 @@ func (g *group) candidate() (i int, urgent bool) {
 // recordRound adds a round of length i in which k streams took part. The time of a very long
 // round is capped, because the machine was busy with something else.
 func (g *group) recordRound(i int, seconds float64, k int) {
-	x := &g.arms[i]
+	x := &g.candidates[i]
 	if g.pace.n > 0 {
 		seconds = min(seconds, roundTimeCap*g.level(i)*g.pace.v)
 	}
@@ -264,7 +264,7 @@ func (g *group) recordRound(i int, seconds float64, k int) {
 // An autoStream is the Policy of one sequence.
 type autoStream struct {
 	a      *Auto
-	arm    int // index of the length of this round
+	length int // index of the length of this round
 	before int // index of the length of the last round
 	opens  int // Auto.opens at the start of the round
 	kept   int // tokens of this window so far
@@ -276,11 +276,11 @@ func (s *autoStream) Length() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.updateActive()
-	s.arm, s.opens = a.group().onTrial, a.opens
+	s.length, s.opens = a.group().onTrial, a.opens
 	if a.draftOwed {
-		s.arm = max(1, s.arm)
+		s.length = max(1, s.length)
 	}
-	return lengths[s.arm]
+	return lengths[s.length]
 }
 
 // More stops a draft after a token that is likely to be rejected.
@@ -306,7 +306,7 @@ func (s *autoStream) Observe(r Round) {
 	}
 	s.kept += r.Kept
 	a.draftOwed = a.draftOwed && r.Drafted == 0
-	for j := range min(r.Kept, lengths[s.arm]) {
+	for j := range min(r.Kept, lengths[s.length]) {
 		a.survival[j].add(r.Kept > j+1)
 	}
 	g, k := a.group(), float64(a.active)
@@ -314,15 +314,15 @@ func (s *autoStream) Observe(r Round) {
 	// Do not time a pass with the window's prompt, a round in which a stream opened a window,
 	// or the first round of a length: other passes have evicted its weights from the
 	// processor's caches.
-	if !r.First && s.arm == s.before && s.opens == a.opens {
-		g.recordRound(s.arm, took, a.active)
+	if !r.First && s.length == s.before && s.opens == a.opens {
+		g.recordRound(s.length, took, a.active)
 		if r.Drafted > 0 {
 			g.draftStep.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
 		}
 	}
-	s.before = s.arm
+	s.before = s.length
 	g.total += took / k
-	if s.arm == g.onTrial && g.onTrial != g.inUse { // not a round that began before the trial, or with other streams
+	if s.length == g.onTrial && g.onTrial != g.inUse { // not a round that began before the trial, or with other streams
 		g.trialLoss += (took - float64(r.Kept)*g.price) / k
 	}
 	if g.rounds++; g.rounds >= epoch*a.active {

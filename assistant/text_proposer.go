@@ -192,7 +192,7 @@ func (p *TextProposer) draftBreak(limit int) {
 
 // draftText drafts text and timestamps, starting at the cursor.
 func (p *TextProposer) draftText(limit int) {
-	at, change := p.cursor()
+	at, change := p.textPosition()
 	stamps, stamp := p.timestampRun, p.lastTimestamp
 	for len(p.draft) < limit {
 		k := 0 // the line at the cursor
@@ -291,17 +291,11 @@ func (p *TextProposer) draftStamp(s kind, k int, last Token) {
 	}
 }
 
-// cursor returns the byte at which the text continues, and how to change its first letter.
-func (p *TextProposer) cursor() (at int, change func(rune) rune) {
-	from, to := p.gapAfter(p.aligner.at)
-	if from == to && p.aligner.at < len(p.letterEnds)-1 && p.startsMidWord() {
-		n := p.aligner.at + 1
-		for from, to = p.gapAfter(n); from == to && n < len(p.letterEnds)-1; from, to = p.gapAfter(n) {
-			n++
-		}
-	}
-	output, reference := string(p.sinceLetter), p.text[from:to] // the marks between two letters
-	if at = from + len(output); !strings.HasPrefix(reference, output) {
+// textPosition returns the byte at which the text continues, and how to change its first letter.
+func (p *TextProposer) textPosition() (at int, change func(rune) rune) {
+	from, to := p.marksAhead()
+	at = from + len(p.sinceLetter)
+	if output, reference := string(p.sinceLetter), p.text[from:to]; !strings.HasPrefix(reference, output) {
 		at = max(from+strings.LastIndexByte(reference, ' '), from)
 		if !strings.Contains(reference, " ") {
 			at = to
@@ -323,6 +317,20 @@ func (p *TextProposer) cursor() (at int, change func(rune) rune) {
 		change = unicode.ToUpper
 	}
 	return at, change
+}
+
+// marksAhead returns the bytes between the letter that the output has reached and the next one: if the output lacks the
+// beginning of a word, between that word and the next.
+func (p *TextProposer) marksAhead() (from, to int) {
+	n := p.aligner.at
+	if from, to = p.gapAfter(n); from < to || !p.startsMidWord() {
+		return from, to
+	}
+	for from == to && n < len(p.letterEnds)-1 {
+		n++
+		from, to = p.gapAfter(n)
+	}
+	return from, to
 }
 
 // startsMidWord reports whether the output lacks the beginning of the word at the position.

@@ -116,7 +116,7 @@ func TestFollowTimes(t *testing.T) {
 }
 
 // TestFollowLong continues in a text without times from window to window, and finds the place of
-// a lane that begins in the middle of it.
+// a chunk that begins in the middle of it.
 func TestFollowLong(t *testing.T) {
 	tok := embedded(t)
 	var b strings.Builder
@@ -138,7 +138,7 @@ func TestFollowLong(t *testing.T) {
 	p.Begin(TextWindow{Start: 300, End: 330, Clip: 600})
 	said := tok.Encode(text[len(text)/2+900 : len(text)/2+1900])
 	if rounds, _ := follow(t, p, said, 8); rounds > len(said)/7+25 {
-		t.Errorf("a lane: %d rounds for %d tokens", rounds, len(said))
+		t.Errorf("a chunk: %d rounds for %d tokens", rounds, len(said))
 	}
 }
 

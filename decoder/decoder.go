@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"verity/encoder"
+	"verity/internal/freelist"
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/spare"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -28,10 +28,10 @@ type Decoder struct {
 	positions []float32      // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	buffers   spare.List[*buffers]
-	streams   spare.List[[]cache]
-	crosses   spare.List[[]cache]
-	logits    spare.List[[]float32]
+	buffers   freelist.List[*buffers]
+	streams   freelist.List[[]cache]
+	crosses   freelist.List[[]cache]
+	logits    freelist.List[[]float32]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));

@@ -76,13 +76,13 @@ func blankTokens(t *tokenizer.Tokenizer, g model.Generation) []tokenizer.Token {
 	return append(t.Encode(" "), t.EOT)
 }
 
-func suppressed(t *tokenizer.Tokenizer, g model.Generation, asked []tokenizer.Token) []tokenizer.Token {
-	if asked != nil {
-		if len(asked) == 0 {
+func suppressed(t *tokenizer.Tokenizer, g model.Generation, explicit []tokenizer.Token) []tokenizer.Token {
+	if explicit != nil {
+		if len(explicit) == 0 {
 			return nil
 		}
 		list := specials(t)
-		for _, tok := range asked {
+		for _, tok := range explicit {
 			if tok == -1 {
 				list = append(list, t.NonSpeech()...)
 			} else {

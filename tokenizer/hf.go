@@ -84,7 +84,7 @@ func (d checkpointDir) parseVocab(file string, raw []byte) (vocabulary, error) {
 	if err := parseJSON(file, raw, &vocab); err != nil {
 		return vocabulary{}, err
 	}
-	raw, err := d.read("merges.txt")
+	raw, err := d.readFile("merges.txt")
 	if err != nil {
 		return vocabulary{}, err
 	}
@@ -93,7 +93,7 @@ func (d checkpointDir) parseVocab(file string, raw []byte) (vocabulary, error) {
 		return vocabulary{}, err
 	}
 	if input.Exists(d.fsys, "added_tokens.json") {
-		if raw, err = d.read("added_tokens.json"); err == nil {
+		if raw, err = d.readFile("added_tokens.json"); err == nil {
 			err = parseJSON(path.Join(d.name, "added_tokens.json"), raw, &more)
 		}
 		if err != nil {
@@ -132,7 +132,7 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 // newVocabulary makes a vocabulary of the content of the files. Text tokens are spelled in the
 // byte-level alphabet; special and added tokens are not.
 func newVocabulary(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON) (vocabulary, error) {
-	text, known, special, err := textTokens(file, vocab, added)
+	t, err := textTokens(file, vocab, added)
 	if err != nil {
 		return vocabulary{}, err
 	}
@@ -140,45 +140,49 @@ func newVocabulary(file string, vocab map[string]int64, added []addedToken, merg
 		return vocabulary{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
 			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: remedyDamaged}
 	}
-	b := newBPE(text, known, false)
+	b := newBPE(t.text, t.known, false)
 	b.pairs, err = mergesByPair(file, vocab, merges)
-	return vocabulary{b, special}, err
+	return vocabulary{b, t.special}, err
 }
 
 // maxWithoutMerges is the largest vocabulary accepted without merges, such as one of whole words.
 // A larger one would spell prompts byte by byte.
 const maxWithoutMerges = 1000
 
-// textTokens returns the bytes of text tokens by id, which ids those are, and the special
-// tokens. An id has one spelling.
-func textTokens(file string, vocab map[string]int64, added []addedToken) (
-	text []string, known []bool, special map[string]Token, err error,
-) {
-	special = make(map[string]Token)
+// A tokenTable holds the tokens of a vocabulary.
+type tokenTable struct {
+	text    []string // the bytes of text tokens by id
+	known   []bool   // which ids are text tokens
+	special map[string]Token
+}
+
+// textTokens returns the tokens of a vocabulary file. An id has one spelling.
+func textTokens(file string, vocab map[string]int64, added []addedToken) (tokenTable, error) {
+	t := tokenTable{special: make(map[string]Token)}
 	var spelled []string // by id
 	set := func(id int64, spelling, bytes string, isText bool) error {
 		if id < 0 || id >= maxToken {
 			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", spelling), Err: ErrMalformed,
 				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: remedyDamaged}
 		}
-		if more := int(id) + 1 - len(text); more > 0 {
+		if more := int(id) + 1 - len(spelled); more > 0 {
 			spelled = append(spelled, make([]string, more)...)
-			text, known = append(text, make([]string, more)...), append(known, make([]bool, more)...)
+			t.text, t.known = append(t.text, make([]string, more)...), append(t.known, make([]bool, more)...)
 		}
 		if was := spelled[id]; was != "" && was != spelling {
 			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
 				Got:  fmt.Sprintf("both %.60q and %.60q", min(was, spelling), max(was, spelling)),
 				Want: "one token", Remedy: remedyDamaged}
 		}
-		spelled[id], text[id], known[id] = spelling, "", isText
+		spelled[id], t.text[id], t.known[id] = spelling, "", isText
 		if isText {
-			text[id] = bytes
+			t.text[id] = bytes
 		}
 		return nil
 	}
 	for s, id := range vocab {
 		if err := set(id, s, fromByteLevel(s), true); err != nil {
-			return nil, nil, nil, err
+			return t, err
 		}
 	}
 	for _, a := range added { // as they are, not in the byte-level alphabet
@@ -187,13 +191,13 @@ func textTokens(file string, vocab map[string]int64, added []addedToken) (
 		}
 		isText := !a.Special && !isSpecialName(a.Content)
 		if err := set(a.ID, a.Content, a.Content, isText); err != nil {
-			return nil, nil, nil, err
+			return t, err
 		}
 		if !isText {
-			special[a.Content] = Token(a.ID)
+			t.special[a.Content] = Token(a.ID)
 		}
 	}
-	return text, known, special, nil
+	return t, nil
 }
 
 // mergesByPair returns the merges by pair. If a pair is listed twice, the first counts.

@@ -45,7 +45,7 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 		if !input.Exists(fsys, try.file) {
 			continue
 		}
-		raw, err := d.read(try.file)
+		raw, err := d.readFile(try.file)
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +69,8 @@ type checkpointDir struct {
 	name string
 }
 
-// read returns the content of a file, at most maxFile bytes.
-func (d checkpointDir) read(file string) ([]byte, error) {
+// readFile returns the content of a file, at most maxFile bytes.
+func (d checkpointDir) readFile(file string) ([]byte, error) {
 	full := path.Join(d.name, file)
 	raw, err := input.ReadFS(d.fsys, file, maxFile)
 	switch {

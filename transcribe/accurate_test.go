@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -164,7 +165,7 @@ func TestConfirm(t *testing.T) {
 		r := &transcription{t: &Transcriber{opt: Options{SkipSpeechCheck: tt.skip}, model: &Model{Tokenizer: multilingual(t)},
 			hotwords: []tokenizer.Token{1, 2, 3, 4, 5, 6, 7, 8}},
 			src: spokenRamp{pcm: make([]float32, audio.SampleRate)}}
-		if keep, err := r.confirmSpeech(t.Context(), tt.a, 100); keep != tt.keep || err != nil {
+		if keep, err := r.confirmSpeech(t.Context(), &window{size: 100, attempt: &tt.a}); keep != tt.keep || err != nil {
 			t.Errorf("%s: kept %v, %v", tt.why, keep, err)
 		}
 	}
@@ -196,7 +197,7 @@ func TestSpeechStart(t *testing.T) {
 	} {
 		segments := []transcript.Segment{{Start: tt.start, Words: []transcript.Word{
 			{Start: tt.start, End: tt.end}, {Start: tt.end, End: tt.end + 0.3}}}}
-		if err := r(tt.strategy).startWithSpeech(t.Context(), segments, 3000); err != nil {
+		if err := r(tt.strategy).startWithSpeech(t.Context(), &window{size: 3000, segments: segments}); err != nil {
 			t.Fatal(err)
 		}
 		s, w := segments[0], segments[0].Words[0]
@@ -236,7 +237,7 @@ func TestEndInSpeech(t *testing.T) {
 	} {
 		r := &transcription{t: &Transcriber{opt: Options{Strategy: tt.strategy}}, frames: tt.window, src: spokenRamp{pcm: tt.pcm}}
 		mel := &audio.Mel{Bins: 2, Frames: tt.window, Data: slices.Repeat([]float32{1}, 2*tt.window)}
-		if err := r.endInSpeech(t.Context(), mel, 0, 100); err != nil {
+		if err := r.endInSpeech(t.Context(), mel, &window{size: 100}); err != nil {
 			t.Fatal(err)
 		}
 		zeros := slices.Index(mel.Data, 0)
@@ -246,8 +247,8 @@ func TestEndInSpeech(t *testing.T) {
 	}
 }
 
-// TestHoles: speech that a window leaves out is decoded again; what still has no words is reported, once.
-func TestHoles(t *testing.T) {
+// TestGaps: speech that a window leaves out is decoded again; what still has no words is reported, once.
+func TestGaps(t *testing.T) {
 	tok := multilingual(t)
 	demo, err := audio.Open(t.Context(), "../model/digits/digits.wav")
 	if err != nil {
@@ -281,7 +282,7 @@ func TestHoles(t *testing.T) {
 		{provisional, Options{}, true, first, 0},
 	} {
 		windows := 0
-		s := scripted{tok: tok, decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, open: new(atomic.Int32), decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
 			windows++
 			switch {
 			case seek == 0:
@@ -296,13 +297,13 @@ func TestHoles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.provisional = tt.why == provisional
+		tr.provisional, tr.soundSoFar = tt.why == provisional, src.Frames()
 		r := tr.newTranscription("", src, Callbacks{})
-		if err := r.run(t.Context()); err != nil {
+		if err := r.transcribe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got := r.transcript()
-		if got.Text != tt.want || len(got.Gaps) != tt.gaps || windows > 4 || r.next != nil {
+		if got.Text != tt.want || len(got.Gaps) != tt.gaps || windows > 4 || s.open.Load() != 0 {
 			t.Errorf("%s: %q, gaps %v, %d windows; want %q, %d gaps", tt.why, got.Text, got.Gaps, windows, tt.want, tt.gaps)
 		}
 		for _, g := range got.Gaps {
@@ -319,9 +320,9 @@ func TestStartAfterPause(t *testing.T) {
 	r := &transcription{t: &Transcriber{model: &Model{Tokenizer: tok}}, src: spokenRamp{pcm: make([]float32, 27*audio.SampleRate)}}
 	for _, start := range []float64{20, 17} { // the second word is too long, and has a part of the pause
 		segments := []transcript.Segment{{End: 27, Text: " nine", Tokens: tok.Encode(" nine"), Words: []transcript.Word{{Start: start, End: 21}}}}
-		holes, err := r.findHoles(t.Context(), nil, segments, 2700, 2700)
-		if s := segments[0]; err != nil || len(holes) > 0 || s.Start != 20 || s.Words[0].Start != 20 {
-			t.Errorf("got start %v, word %v, holes %v, error %v; want 20 and none", s.Start, s.Words[0], holes, err)
+		gaps, err := r.findGaps(t.Context(), &window{size: 2700, advance: 2700, segments: segments})
+		if s := segments[0]; err != nil || len(gaps) > 0 || s.Start != 20 || s.Words[0].Start != 20 {
+			t.Errorf("got start %v, word %v, gaps %v, error %v; want 20 and none", s.Start, s.Words[0], gaps, err)
 		}
 	}
 }
@@ -397,15 +398,15 @@ func TestSpansEnd(t *testing.T) {
 }
 
 // TestDoubtAssisted: what doubt adds is the same with drafts: the search in several sequences, the
-// temperatures, and the windows that fill holes.
+// temperatures, and the windows that fill gaps.
 func TestDoubtAssisted(t *testing.T) {
 	testmodel.Serial(t)
 	models := demoModels(t, 1)
 	for _, o := range []Options{
-		{MinLogProb: -1e-6},             // every attempt fails
-		{MaxCompressionRatio: 0.3},      // every attempt repeats
-		{MinLogProb: -1e-6, BestOf: 2},  // some attempts use no assistant
-		{Chunked: true, laneSeconds: 3}, // lanes examine their own sound
+		{MinLogProb: -1e-6},              // every attempt fails
+		{MaxCompressionRatio: 0.3},       // every attempt repeats
+		{MinLogProb: -1e-6, BestOf: 2},   // some attempts use no assistant
+		{Chunked: true, chunkSeconds: 3}, // chunks examine their own sound
 	} {
 		o.Language, o.Seed = "en", 3
 		var want transcript.Transcript

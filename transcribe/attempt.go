@@ -33,45 +33,50 @@ type attempt struct {
 	failed      bool // every temperature was refused
 }
 
-// decodeWithFallback decodes the window at the cursor, of size frames, at rising temperatures until the gates
-// accept it. If none do, upstream keeps the last attempt; otherwise the best one stands.
-func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow, size int) (attempt, error) {
-	o, h := r.sessionOptions(), r.draftSources()
-	var tried []attempt
+// decode decodes a window at rising temperatures until the gates accept it. If none do, upstream keeps the last
+// attempt; otherwise the best one stands.
+func (r *transcription) decode(ctx context.Context, w *window) error {
+	if w.attempt != nil {
+		return nil
+	}
+	o, h := r.sessionOptions(w), r.draftSources(w)
+	var all []attempt
 	for i, temperature := range r.t.opt.Temperatures {
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
 		o.Search = r.t.searchOptions(temperature)
 		a, err := r.decodeOnce(ctx, w, o, &h, temperature)
 		if err != nil {
-			return a, err
+			return err
 		}
-		tried = append(tried, a)
+		all = append(all, a)
 		if i == 0 && r.t.opt.isDoubtful(a) {
 			o.Search.Beams = doubtBeams
 			b, err := r.decodeOnce(ctx, w, o, &h, temperature)
 			if err != nil {
-				return a, err
+				return err
 			}
-			tried = append(tried, b)
-			if r.t.opt.mustRetry(a) || r.skipped(b, size) < r.skipped(a, size)+seconds(leastHole) { // else it has lost a part
-				a = r.t.opt.best(tried)
+			all = append(all, b)
+			if r.t.opt.mustRetry(a) || r.skipped(w, b) < r.skipped(w, a)+seconds(leastGap) { // else it has lost a part
+				a = r.t.opt.best(all)
 			}
 		}
 		if !r.t.opt.mustRetry(a) {
-			return a, nil
+			w.attempt = &a
+			return nil
 		}
 	}
-	if r.t.opt.Strategy == Upstream {
-		return tried[len(tried)-1], nil
+	a := all[len(all)-1]
+	if r.t.opt.Strategy != Upstream {
+		a = r.t.opt.best(all)
+		a.failed = true
 	}
-	a := r.t.opt.best(tried)
-	a.failed = true
-	return a, nil
+	w.attempt = &a
+	return nil
 }
 
-// skipped returns how many seconds of a window of size frames an attempt passes over without text.
-func (r *transcription) skipped(a attempt, size int) float64 {
-	pieces, advance := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, size)
+// skipped returns how many seconds of a window an attempt passes over without text.
+func (r *transcription) skipped(w *window, a attempt) float64 {
+	pieces, advance := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
 	left := seconds(advance)
 	for _, p := range pieces {
 		left -= p.end - p.start
@@ -79,19 +84,19 @@ func (r *transcription) skipped(a attempt, size int) float64 {
 	return max(0, left) // a model may write times after the end
 }
 
-// decodeOnce decodes the window at the cursor once, and records the attempt.
+// decodeOnce decodes a window once, and records the attempt.
 func (r *transcription) decodeOnce(
-	ctx context.Context, w encodedWindow, o decoder.SessionOptions, h *draftSources, temperature float64,
+	ctx context.Context, w *window, o decoder.SessionOptions, h *draftSources, temperature float64,
 ) (attempt, error) {
 	began := time.Now()
-	d, err := w.decode(ctx, o, *h, r.reportDecoding)
+	d, err := w.encoded.decode(ctx, o, *h, func(tokens int) { r.reportDecoding(w, tokens) })
 	if err != nil {
 		return attempt{}, err
 	}
 	h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
 	a := newAttempt(r.t.model.Tokenizer, d, temperature)
-	r.recordAttempt(a, time.Since(began))
-	r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature, "sequences", o.Search.Size(),
+	r.recordAttempt(w, a, time.Since(began))
+	r.log.Debug("decoded", "seek", w.seek, "temperature", temperature, "sequences", o.Search.Size(),
 		"tokens", len(a.tokens), "avg_logprob", a.logProb, "compression_ratio", a.compression,
 		"no_speech_prob", a.noSpeech, "refused", r.t.opt.mustRetry(a))
 	return a, nil
@@ -99,7 +104,7 @@ func (r *transcription) decodeOnce(
 
 // recordAttempt adds an attempt to the statistics and to the hashes. Rounds are numbered through
 // the whole transcript.
-func (r *transcription) recordAttempt(a attempt, took time.Duration) {
+func (r *transcription) recordAttempt(w *window, a attempt, took time.Duration) {
 	for i := range a.Marks {
 		a.Marks[i].Round += r.stats.Drafts.Rounds
 	}
@@ -113,7 +118,7 @@ func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	r.stats.Seconds.Decode += took.Seconds()
 	r.stats.Attempts++
 	r.stats.Tokens += len(a.Choices)
-	r.choices.add(r.cursor.seek, a.temperature, a.decodedWindow)
+	r.choices.add(w.seek, a.temperature, a.decodedWindow)
 }
 
 // searchOptions returns the search at a temperature.
@@ -211,9 +216,9 @@ func (o *Options) isDoubtful(a attempt) bool {
 //
 // Source: SYSTRAN/faster-whisper@1.2.1 faster_whisper/transcribe.py, generate_with_fallback. It keeps the
 // likeliest if all are repetitive.
-func (o *Options) best(tried []attempt) attempt {
+func (o *Options) best(all []attempt) attempt {
 	excess := func(a attempt) float64 { return max(0, a.compression-o.MaxCompressionRatio) }
-	return slices.MaxFunc(tried, func(a, b attempt) int {
+	return slices.MaxFunc(all, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(excess(b), excess(a)), cmp.Compare(a.logProb, b.logProb))
 	})
 }
@@ -247,10 +252,10 @@ func (p choiceHash) add(seek int, temperature float64, d decodedWindow) {
 	p.logProbs.Write(logProbs)
 }
 
-// join adds the hashes of a lane.
-func (p choiceHash) join(lane choiceHash) {
-	p.tokens.Write(lane.tokens.Sum(nil))
-	p.logProbs.Write(lane.logProbs.Sum(nil))
+// join adds the hashes of a chunk.
+func (p choiceHash) join(chunk choiceHash) {
+	p.tokens.Write(chunk.tokens.Sum(nil))
+	p.logProbs.Write(chunk.logProbs.Sum(nil))
 }
 
 // sum returns the first 16 bytes of each hash in hexadecimal.

@@ -49,7 +49,7 @@ func read(t *testing.T, s scripted, frames, window int, o Options) *transcript.T
 		t.Fatal(err)
 	}
 	r := tr.newTranscription("ramp", ramp{frames, window}, Callbacks{})
-	if err := r.run(t.Context()); err != nil {
+	if err := r.transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r.transcript()

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"verity/audio"
-	"verity/audio/vad"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -18,82 +17,68 @@ import (
 // of the words before it, then the stretch alone. What still has no words is reported
 // (transcript.Transcript.Gaps).
 //
-// The detector costs a third of base's time, so it examines only the holes between words.
+// The detector costs a third of base's time, so it examines only the gaps between words.
 
 const (
-	leastHole   = 150 // frames without words that are examined
-	holeEdge    = 30  // frames at either end of a hole that may belong to the words beside it
-	leastSpeech = 100 // frames of speech in a hole that are decoded again
-	leadIn      = 50  // frames before a hole that the detector needs to settle
+	leastGap    = 150 // frames without words that are examined
+	gapEdge     = 30  // frames at either end of a gap that may belong to the words beside it
+	leastSpeech = 100 // frames of speech in a gap that are decoded again
+	leadIn      = 50  // frames before a gap that the detector needs to settle
 
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
 	slowBytes     = 12.0
 	sparseSeconds = 2.0
 	longestWord   = 1.0 // s
 
-	// At most one try for every tryFrames, and firstTries more.
-	firstTries = 2
-	tryFrames  = 10 * audio.FramesPerSecond
+	// At most one retry for every retryFrames, and firstRetries more.
+	firstRetries = 2
+	retryFrames  = 10 * audio.FramesPerSecond
 )
 
-// gapVAD is what counts as speech in a hole.
-var gapVAD = vad.Options{MinSpeechDurationMS: 250, MinSilenceDurationMS: 500, SpeechPadMS: -1}
-
-// A sampler is a source whose samples can be read again. It is valid within the last window.
-type sampler interface {
-	Samples(ctx context.Context, frame, n int) ([]float32, error)
-}
-
-// A hole is a stretch without words that holds speech. Spans count from the start of the clip, in frames.
-type hole struct {
+// A gap is a stretch without words that holds speech. Spans count from the start of the clip, in frames.
+type gap struct {
 	frameSpan
 	inside bool        // words of one segment are before and after it
-	from   int         // where that segment begins, else the start of the hole
-	before int         // segments before the hole, without that one
+	from   int         // where that segment begins, else the start of the gap
+	before int         // segments before the gap, without that one
 	speech []frameSpan // in order
 }
 
-// A try is a window that was decoded to fill a hole, and has filled it.
-type try struct {
-	span     frameSpan
-	window   encodedWindow
-	attempt  attempt
-	language detection
-}
-
-// fillHoles examines a window's segments, which cover the next advance of its size frames. If the window left
-// out speech that a second try finds, it returns the segments before that speech and the frames to it, and
-// the next window is that try.
-func (r *transcription) fillHoles(
-	ctx context.Context, w encodedWindow, segments []transcript.Segment, size, advance int,
-) ([]transcript.Segment, int, error) {
+// cover examines the stretches without words in what a window covers. If it left out speech that a second decoding
+// finds, cover returns that retry, to which the window is cut, as the next window.
+func (r *transcription) cover(ctx context.Context, w *window) (next *window, err error) {
 	if r.t.opt.Strategy == Upstream || r.t.provisional {
-		return segments, advance, nil
+		return nil, nil
 	}
-	seek := r.cursor.seek
-	holes, err := r.findHoles(ctx, w, segments, size, advance)
+	gaps, err := r.findGaps(ctx, w)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	for _, h := range holes {
-		for _, span := range r.tries(h) {
-			found, err := r.try(ctx, span, h)
-			if err != nil {
-				return nil, 0, err
+	for _, g := range gaps {
+		for _, span := range r.retrySpans(w, g) {
+			next, err := r.decodeAgain(ctx, w, span)
+			covered := false
+			if err == nil {
+				covered, err = r.covers(ctx, next, g)
 			}
-			if found == nil {
+			if err != nil {
+				next.close()
+				return nil, err
+			}
+			if !covered {
+				next.close()
 				continue
 			}
-			start := seconds(span.start)
-			r.log.Debug("speech without words is decoded again", "seek", seek, "from", start)
-			r.next, r.lastWord = found, min(r.lastWord, start)
-			return endAt(segments[:h.before], start), span.start - seek, nil
+			r.log.Debug("speech without words is decoded again", "seek", w.seek, "from", next.begin())
+			r.lastWord = min(r.lastWord, next.begin())
+			w.segments, w.advance = endAt(w.segments[:g.before], next.begin()), next.seek-w.seek
+			return next, nil
 		}
 		r.gaps = append(r.gaps, transcript.Gap{
-			Start: seconds(h.speech[0].start), End: seconds(h.speech[len(h.speech)-1].end),
+			Start: seconds(g.speech[0].start), End: seconds(g.speech[len(g.speech)-1].end),
 		})
 	}
-	return segments, advance, nil
+	return nil, nil
 }
 
 // endAt ends segments with a time at the latest, and returns those that begin before it.
@@ -107,132 +92,122 @@ func endAt(segments []transcript.Segment, time float64) []transcript.Segment {
 	return segments
 }
 
-// tries returns the windows to try for a hole.
-func (r *transcription) tries(h hole) (spans []frameSpan) {
-	whole := frameSpan{h.from, min(h.from+r.frames, r.cursor.todo[0].end)}
-	alone := frameSpan{max(h.start, h.speech[0].start-holeEdge), h.end}
-	if h.inside {
-		alone.start = h.from // no segment is divided
+// retrySpans returns the windows to decode again for a gap.
+func (r *transcription) retrySpans(w *window, g gap) (spans []frameSpan) {
+	whole := frameSpan{g.from, min(g.from+r.frames, r.cursor.todo[0].end)}
+	alone := frameSpan{max(g.start, g.speech[0].start-gapEdge), g.end}
+	if g.inside {
+		alone.start = g.from // no segment is divided
 	}
-	if h.from > r.cursor.seek || len(r.history.forPrompt(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)) > 0 {
-		spans = append(spans, whole) // else it is the window that has the hole
+	if g.from > w.seek || len(r.history.forPrompt(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)) > 0 {
+		spans = append(spans, whole) // else it is the window that has the gap
 	}
 	return append(spans, alone)
 }
 
-// try decodes a window without the previous text and in the language detected there. It returns nil if
-// the text is not plausible, does not fill the hole, or was tried before.
-func (r *transcription) try(ctx context.Context, span frameSpan, h hole) (found *try, err error) {
-	if r.tried[span] || len(r.tried) >= firstTries+span.start/tryFrames {
+// decodeAgain decodes a span as a window without the previous text and in the language detected there, else in that
+// of w. It returns nil if the span was decoded before, or too many were.
+func (r *transcription) decodeAgain(ctx context.Context, w *window, span frameSpan) (*window, error) {
+	if r.retried[span] || len(r.retried) >= firstRetries+span.start/retryFrames {
 		return nil, nil
 	}
-	r.tried[span] = true
+	r.retried[span] = true
 	have, err := r.src.Reach(ctx, span.end)
 	if err != nil {
 		return nil, err
 	}
-	start, size := span.start, min(span.end, have)-span.start
-	seek, language := r.cursor.seek, r.windowLanguage
-	r.cursor.seek, r.withoutPrevious = start, true
-	defer func() { r.cursor.seek, r.windowLanguage, r.withoutPrevious = seek, language, false }()
-	w, err := r.encodeAt(ctx, size)
-	if err != nil {
-		return nil, err
+	again := &window{seek: span.start, size: min(span.end, have) - span.start, retry: true, language: w.language}
+	if err := r.encode(ctx, again); err != nil {
+		return again, err
 	}
-	defer func() {
-		if found == nil {
-			w.close()
-		}
-	}()
 	if r.t.language == nil {
-		l, err := r.t.languageOf(ctx, w)
+		l, err := r.t.languageOf(ctx, again)
 		if err != nil {
-			return nil, err
+			return again, err
 		}
 		if l.probability >= minLanguageProbability {
-			r.windowLanguage = l
+			again.language = l
 		}
 	}
-	a, err := r.decodeWithFallback(ctx, w, size)
-	if err != nil || a.failed || r.t.opt.silent(a) {
-		return nil, err
-	}
-	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, size)
-	segments := r.segmentsOf(pieces, a)
-	endWithSound(segments, seconds(start), seconds(start+size))
-	texts, err := r.textSpans(ctx, w, segments, size)
-	if err != nil {
-		return nil, err
-	}
-	filled, all := 0, 0
-	for _, s := range h.speech {
-		all += s.end - s.start
-		for _, t := range texts {
-			filled += max(0, min(s.end, t.end)-max(s.start, t.start))
-		}
-	}
-	if 2*filled < all {
-		return nil, nil
-	}
-	return &try{frameSpan{start, start + size}, w, a, r.windowLanguage}, nil
+	return again, r.decode(ctx, again)
 }
 
-// findHoles returns the holes in the next advance frames that hold speech. A segment that begins with a hole
+// covers reports whether the text of a retry is plausible and covers at least half of the speech in a gap.
+func (r *transcription) covers(ctx context.Context, w *window, g gap) (bool, error) {
+	if w == nil || w.attempt.failed || r.t.opt.silent(*w.attempt) {
+		return false, nil
+	}
+	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, w.attempt.tokens, w.size)
+	segments := r.segmentsOf(w, pieces)
+	endWithSound(segments, w.begin(), w.end())
+	texts, err := r.textSpans(ctx, w, segments)
+	if err != nil {
+		return false, err
+	}
+	covered, all := 0, 0
+	for _, s := range g.speech {
+		all += s.end - s.start
+		for _, t := range texts {
+			covered += max(0, min(s.end, t.end)-max(s.start, t.start))
+		}
+	}
+	return 2*covered >= all, nil
+}
+
+// findGaps returns the gaps that hold speech in what a window covers. A segment that begins with a gap
 // without speech then begins with its first word.
-func (r *transcription) findHoles(
-	ctx context.Context, w encodedWindow, segments []transcript.Segment, size, advance int,
-) (holes []hole, err error) {
+func (r *transcription) findGaps(ctx context.Context, w *window) (gaps []gap, err error) {
 	src, ok := r.src.(sampler)
 	if !ok {
 		return nil, nil
 	}
-	texts, err := r.textSpans(ctx, w, segments, size)
+	texts, err := r.textSpans(ctx, w, w.segments)
 	if err != nil {
 		return nil, err
 	}
-	at, end := r.cursor.seek, r.cursor.seek+advance
+	at, end := w.seek, w.seek+w.advance
 	if stop := r.cursor.stop; stop > 0 {
-		end = min(end, stop) // the next lane has the rest
+		end = min(end, stop) // the next chunk has the rest
 	}
-	for _, t := range append(texts, textSpan{frameSpan: frameSpan{end, end}, segment: len(segments), from: end}) {
-		h := hole{frameSpan: frameSpan{at, min(t.start, end)}, from: at, inside: t.continued, before: t.segment}
-		if h.inside {
-			h.from = t.from
+	for _, t := range append(texts, textSpan{frameSpan: frameSpan{end, end}, segment: len(w.segments), from: end}) {
+		g := gap{frameSpan: frameSpan{at, min(t.start, end)}, from: at, inside: t.continued, before: t.segment}
+		if g.inside {
+			g.from = t.from
 		}
 		at = max(at, t.end)
-		if h.end-h.start < leastHole {
+		if g.end-g.start < leastGap {
 			continue
 		}
-		if h.speech, err = r.speechIn(ctx, src, h.frameSpan); err != nil {
+		if g.speech, err = r.speechIn(ctx, src, w, g.frameSpan); err != nil {
 			return nil, err
 		}
 		total := 0
-		for _, s := range h.speech {
+		for _, s := range g.speech {
 			total += s.end - s.start
 		}
 		if total >= leastSpeech {
-			holes = append(holes, h)
+			gaps = append(gaps, g)
 		} else if t.from < t.start && !t.continued {
-			s := &segments[t.segment]
+			s := &w.segments[t.segment]
 			if s.Start = seconds(t.start); len(s.Words) > 0 {
 				s.Words[0].Start = max(s.Words[0].Start, s.Start)
 			}
 		}
 	}
-	return holes, nil
+	return gaps, nil
 }
 
-// speechIn returns the speech in a stretch of the window at the cursor, but for its edges.
-func (r *transcription) speechIn(ctx context.Context, src sampler, s frameSpan) (speech []frameSpan, err error) {
-	from := max(r.cursor.seek, s.start-leadIn)
+// speechIn returns the speech in a stretch of a window, without the edges of the stretch.
+func (r *transcription) speechIn(ctx context.Context, src sampler, w *window, s frameSpan) (speech []frameSpan, err error) {
+	from := max(w.seek, s.start-leadIn)
 	pcm, err := src.Samples(ctx, from, s.end-from)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range gapVAD.Speech(pcm) {
 		part := frameSpan{
-			max(from+int(p.Start/audio.HopLength), s.start+holeEdge),
-			min(from+int(p.End/audio.HopLength), s.end-holeEdge),
+			max(from+int(p.Start/audio.HopLength), s.start+gapEdge),
+			min(from+int(p.End/audio.HopLength), s.end-gapEdge),
 		}
 		if part.start < part.end {
 			speech = append(speech, part)
@@ -252,7 +227,7 @@ type textSpan struct {
 // textSpans returns the stretches with words in segments of a window, in order. The words of a sparse segment
 // are timed.
 func (r *transcription) textSpans(
-	ctx context.Context, w encodedWindow, segments []transcript.Segment, size int,
+	ctx context.Context, w *window, segments []transcript.Segment,
 ) (spans []textSpan, err error) {
 	frame := func(t float64) int { return int(math.Round(t * audio.FramesPerSecond)) }
 	for k, s := range segments {
@@ -265,7 +240,7 @@ func (r *transcription) textSpans(
 			spans = append(spans, textSpan{frameSpan{from, frame(s.End)}, k, from, false})
 			continue
 		}
-		times, err := r.wordTimes(ctx, w, s, text, size)
+		times, err := r.wordTimes(ctx, w, s, text)
 		if err != nil {
 			return nil, err
 		}
@@ -284,12 +259,12 @@ func (r *transcription) textSpans(
 
 // wordTimes returns the words of a segment, timed now if they have no times yet.
 func (r *transcription) wordTimes(
-	ctx context.Context, w encodedWindow, s transcript.Segment, text []tokenizer.Token, size int,
+	ctx context.Context, w *window, s transcript.Segment, text []tokenizer.Token,
 ) (words []transcript.Word, err error) {
 	if s.Words != nil {
 		return s.Words, nil
 	}
-	times, err := w.words(ctx, r.t.languageAndTask(r.windowLanguage.Language), text, r.windowLanguage.Code, size)
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size)
 	offset := seconds(s.Seek)
 	for _, t := range times {
 		words = append(words, transcript.Word{Start: offset + t.start, End: offset + t.end})

@@ -99,12 +99,15 @@ func (r *transcription) warnIdle() {
 	}
 }
 
-// transcribeDraftFirst transcribes a clip with the draft model, then drafts from the result.
-func (t *Transcriber) transcribeDraftFirst(
+// transcribeWithDraft transcribes all sound of a clip. If there is a draft model, that transcribes it first.
+func (t *Transcriber) transcribeWithDraft(
 	ctx context.Context, clip *audio.Clip, w Callbacks,
 ) (*transcript.Transcript, error) {
+	if !t.transcribesDraftFirst() {
+		return t.transcribeClip(ctx, clip, w)
+	}
 	began := time.Now()
-	first, err := t.draftTranscriber.Transcribe(ctx, clip, Callbacks{})
+	first, err := t.draftTranscriber.transcribeClip(ctx, clip, Callbacks{})
 	if err == nil {
 		err = clip.Rewind()
 	}
@@ -112,7 +115,7 @@ func (t *Transcriber) transcribeDraftFirst(
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	tr, err := t.WithOwnDraft(t.draftTranscriber.DraftFrom(first)).Transcribe(ctx, clip, w)
+	tr, err := t.WithOwnDraft(t.draftTranscriber.DraftFrom(first)).transcribeClip(ctx, clip, w)
 	if tr != nil {
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)
@@ -153,15 +156,15 @@ func packTimes(lines []transcript.Cue, parts []audio.Part) []transcript.Cue {
 	return list
 }
 
-// draftSources returns what may draft in the window at the cursor.
-func (r *transcription) draftSources() draftSources {
+// draftSources returns what may draft in a window.
+func (r *transcription) draftSources(w *window) draftSources {
 	const most = 100 // tokens: more than a TextProposer compares
 	before := r.history.text()
 	return draftSources{
 		withoutAssistant: r.failures.Load() >= maxFailures,
 		text:             r.textProposer,
 		window: assistant.TextWindow{
-			Start: seconds(r.cursor.seek), End: seconds(r.cursor.seek + r.frames), Clip: r.src.Seconds(),
+			Start: w.begin(), End: seconds(w.seek + r.frames), Clip: r.src.Seconds(),
 			Before:     r.t.model.Tokenizer.Decode(before[max(0, len(before)-most):]),
 			Timestamps: !r.t.opt.WithoutTimestamps,
 		},

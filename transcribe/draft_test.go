@@ -99,12 +99,12 @@ func TestBeamsAndText(t *testing.T) {
 	}
 }
 
-// TestTextSavesRounds drafts from the transcript itself: in lanes, in windows that overlap,
+// TestTextSavesRounds drafts from the transcript itself: in chunks, in windows that overlap,
 // through voice activity detection and without timestamps, always to the bit.
 func TestTextSavesRounds(t *testing.T) {
 	m := demoModels(t, 1)["none"]
 	for name, o := range map[string]Options{
-		"plain": {}, "lanes": {Chunked: true},
+		"plain": {}, "chunks": {Chunked: true},
 		"vad": {VAD: &vad.Options{}}, "no timestamps": {WithoutTimestamps: true}, "words": {WordTimestamps: true},
 	} {
 		o.Temperatures = []float64{0} // doubt would add windows

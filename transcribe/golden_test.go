@@ -82,7 +82,7 @@ func (c loopCase) run(t *testing.T) *transcript.Transcript {
 		tr.opt.Spans = spans
 	}
 	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Callbacks{})
-	if err := r.run(t.Context()); err != nil {
+	if err := r.transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r.transcript()

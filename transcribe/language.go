@@ -16,52 +16,52 @@ type detection struct {
 }
 
 // setLanguage fixes the language of the clip. Detection uses the window at the start of the
-// sound, as upstream does, even if the first span begins later.
+// sound, as upstream does, even if the first span begins later. It returns that window, if it can be decoded.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
-func (r *transcription) setLanguage(ctx context.Context) (err error) {
+func (r *transcription) setLanguage(ctx context.Context) (ahead *window, err error) {
 	if r.t.language != nil {
-		r.windowLanguage = detection{Language: *r.t.language}
-	} else {
-		r.windowLanguage, err = r.detect(ctx)
+		r.language = detection{Language: *r.t.language}
+	} else if ahead, err = r.detect(ctx); err != nil {
+		ahead.close()
+		return nil, err
 	}
-	r.clipLanguage = r.windowLanguage
-	return err
+	r.clipLanguage = r.language
+	if r.t.opt.Pad != audio.PadAudio {
+		ahead.close() // decoding pads differently
+		return nil, nil
+	}
+	return ahead, nil
 }
 
 // detect finds the language of the window at the start of the sound.
-func (r *transcription) detect(ctx context.Context) (detection, error) {
+func (r *transcription) detect(ctx context.Context) (*window, error) {
+	start := r.src.Start()
+	w := &window{seek: start, size: min(r.frames, r.src.Frames()-start)}
 	// For detection, upstream pads with silence, however it pads for decoding.
-	mel, err := r.src.SilentWindow(ctx, r.src.Start())
+	mel, err := r.src.SilentWindow(ctx, start)
 	if err != nil {
-		return detection{}, err
+		return nil, err
 	}
 	mel = mel.First(r.frames)
 	if r.t.opt.Pad == audio.PadAudio {
-		if err := r.endInSpeech(ctx, mel, r.src.Start(), min(r.frames, r.src.Frames()-r.src.Start())); err != nil {
-			return detection{}, err
+		if err := r.endInSpeech(ctx, mel, w); err != nil {
+			return nil, err
 		}
 	}
-	w, err := r.encode(ctx, mel)
-	if err != nil {
-		return detection{}, err
+	if err := r.encodeMel(ctx, mel, w); err != nil {
+		return nil, err
 	}
-	if r.t.opt.Pad == audio.PadAudio {
-		r.languageWindow = w // likely the first to be decoded
-	} else {
-		defer w.close()
+	if r.language, err = r.t.languageOf(ctx, w); err == nil {
+		r.log.Info("language detected", "language", r.language.Code, "probability", r.language.probability)
 	}
-	l, err := r.t.languageOf(ctx, w)
-	if err == nil {
-		r.log.Info("language detected", "language", l.Code, "probability", l.probability)
-	}
-	return l, err
+	return w, err
 }
 
 // languageOf returns the likeliest language of a window among those allowed. Its
 // probability is the model's, over all languages.
-func (t *Transcriber) languageOf(ctx context.Context, w encodedWindow) (l detection, err error) {
-	probs, err := w.languages(ctx)
+func (t *Transcriber) languageOf(ctx context.Context, w *window) (l detection, err error) {
+	probs, err := w.encoded.languages(ctx)
 	if err != nil {
 		return l, fmt.Errorf("detecting the language: %w", err)
 	}
@@ -96,8 +96,8 @@ func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 		return l, 0, err
 	}
 	r := t.newTranscription(clip.Name(), soundFile{s}, Callbacks{})
-	defer r.closeLanguageWindow()
-	err = r.setLanguage(ctx)
+	w, err := r.setLanguage(ctx)
+	w.close()
 	return r.clipLanguage.Language, r.clipLanguage.probability, err
 }
 
@@ -107,45 +107,48 @@ const minLanguageProbability = 0.5
 // changeFrames is how much of a window tells whether the language changes amid it.
 const changeFrames = 10 * audio.FramesPerSecond
 
-// detectWindowLanguage sets the language of the window at the cursor, with Multilingual. The language of
+// detectWindowLanguage sets the language of a window: the clip's, or with Multilingual its own. The language of
 // the text before it stays unless another one is probable enough. Even then, the window may begin in the
-// former language: then it ends after changeFrames. It returns the window and its size.
-func (r *transcription) detectWindowLanguage(ctx context.Context, w encodedWindow, size int) (encodedWindow, int, error) {
-	if !r.t.opt.Multilingual {
-		r.setWindowLanguage(r.clipLanguage)
-		return w, size, nil
-	}
-	l, err := r.t.languageOf(ctx, w)
-	if err != nil {
-		return w, 0, err
-	}
-	changes := r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != l.Code
+// former language: then it ends after changeFrames.
+func (r *transcription) detectWindowLanguage(ctx context.Context, w *window) (err error) {
 	switch {
-	case changes && l.probability < minLanguageProbability:
-		l = r.windowLanguage
-	case changes && size > changeFrames:
-		part, err := r.encodeAt(ctx, changeFrames)
-		if err != nil {
-			return w, 0, err
-		}
-		first, err := r.t.languageOf(ctx, part)
-		if first.Code == r.textLanguage && first.probability >= minLanguageProbability {
-			w, part, l, size = part, w, first, changeFrames
-		}
-		part.close()
-		if err != nil {
-			return w, 0, err
-		}
+	case w.attempt != nil: // it has been decoded in its language
+	case !r.t.opt.Multilingual:
+		w.language = r.clipLanguage
+	default:
+		err = r.detectChange(ctx, w)
 	}
-	r.setWindowLanguage(l)
-	return w, size, nil
-}
-
-// setWindowLanguage sets the language of the window at the cursor. Text of another language is not part of its
-// prompt: it would be translated.
-func (r *transcription) setWindowLanguage(l detection) {
-	r.windowLanguage = l
-	if r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != l.Code {
+	// Text of another language is not part of the prompt: it would be translated.
+	r.language = w.language
+	if r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != w.language.Code {
 		r.history.forget()
 	}
+	return err
+}
+
+// detectChange detects the language of a window, which may differ from that of the text before it.
+func (r *transcription) detectChange(ctx context.Context, w *window) (err error) {
+	if w.language, err = r.t.languageOf(ctx, w); err != nil {
+		return err
+	}
+	changes := r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != w.language.Code
+	switch {
+	case changes && w.language.probability < minLanguageProbability:
+		w.language = r.language
+	case changes && w.size > changeFrames:
+		part := &window{seek: w.seek, size: changeFrames}
+		defer part.close()
+		if err := r.encode(ctx, part); err != nil {
+			return err
+		}
+		first, err := r.t.languageOf(ctx, part)
+		if err != nil {
+			return err
+		}
+		if first.Code == r.textLanguage && first.probability >= minLanguageProbability {
+			w.encoded, part.encoded = part.encoded, w.encoded
+			w.language, w.size = first, changeFrames
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"verity/audio"
@@ -24,20 +25,20 @@ func TestEncodedOnce(t *testing.T) {
 		{"another mel than decoding sees", audio.PadMel, nil, []int{0, 0, 800, 1600}},
 	} {
 		var encoded []int
-		s := scripted{tok: tok, encoded: func(seek, _ int) { encoded = append(encoded, seek) },
+		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(seek, _ int) { encoded = append(encoded, seek) },
 			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 		tr, err := newScripted(s, 800, 448, Options{Spans: tt.spans, Pad: tt.pad})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := tr.newTranscription("", ramp{2000, 800}, Callbacks{})
-		if err := r.run(t.Context()); err != nil {
+		if err := r.transcribe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(encoded, tt.want) {
 			t.Errorf("%s: encoded windows at %v, want %v", tt.name, encoded, tt.want)
 		}
-		if r.languageWindow != nil {
+		if s.open.Load() != 0 {
 			t.Errorf("%s: a window was left open", tt.name)
 		}
 	}

@@ -160,9 +160,9 @@ type Options struct {
 	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options
 
-	// Chunked cuts a clip into lanes at quiet places, decodes several at the same time, and
-	// joins their text. Lanes share every pass over the weights. Within a lane, windows follow
-	// each other as they do without lanes.
+	// Chunked cuts a clip into chunks at quiet places, decodes several at the same time, and
+	// joins their text. Chunks share every pass over the weights. Within a chunk, windows follow
+	// each other as they do without chunks.
 	Chunked bool
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means the model's: 1500, so
@@ -186,10 +186,10 @@ type Options struct {
 	// Log gets every decision at level debug, and warnings for the user. Nil discards them.
 	Log *slog.Logger
 
-	// The least length of a lane in seconds, and how many lanes are decoded at the same time.
-	// Only tests set them. The text does not depend on lanes.
-	laneSeconds float64
-	lanes       int
+	// The least length of a chunk in seconds, and how many chunks are decoded at the same time.
+	// Only tests set them. The text does not depend on chunks.
+	chunkSeconds float64
+	chunks       int
 }
 
 // FitAudioContext is the AudioContext that fits each clip.
@@ -226,7 +226,7 @@ func (o Options) WithDefaults() Options {
 	if o.Spans == nil {
 		o.Spans = []Span{{0, math.Inf(1)}}
 	}
-	o.laneSeconds = cmp.Or(o.laneSeconds, laneSeconds)
+	o.chunkSeconds = cmp.Or(o.chunkSeconds, chunkSeconds)
 	o.WordTimestamps = o.WordTimestamps || o.Speakers != nil
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -52,8 +52,8 @@ func randomOptions(rng *rand.Rand) Options {
 	case 1:
 		o.VAD = &vad.Options{}
 	}
-	maybe(func() { // short windows, or there would be one lane
-		o.Chunked, o.lanes, o.laneSeconds, o.AudioContext = true, 1+rng.IntN(4), 4, 100
+	maybe(func() { // short windows, or there would be one chunk
+		o.Chunked, o.chunks, o.chunkSeconds, o.AudioContext = true, 1+rng.IntN(4), 4, 100
 	})
 	if o.WordTimestamps {
 		maybe(func() { o.HallucinationSilence = 0.5 })
@@ -131,7 +131,7 @@ func TestMultilingualWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
-			if err := r.run(t.Context()); err != nil {
+			if err := r.transcribe(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			checkLanguages(t, r.transcript(), each)
@@ -163,7 +163,7 @@ func TestLanguageAmong(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
-		if err := r.run(t.Context()); err != nil {
+		if err := r.transcribe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range r.transcript().Segments {

@@ -20,20 +20,17 @@ func (r *transcription) reportEstimate(done float64) {
 	}
 }
 
-// reportShare reports a share of the work on the window at the cursor as done.
-func (r *transcription) reportShare(share float64) {
-	r.reportEstimate(min(seconds(r.cursor.seek)+share*r.windowSeconds, r.src.Seconds()))
+// reportShare reports a share of the work on a window as done.
+func (r *transcription) reportShare(w *window, share float64) {
+	r.reportEstimate(min(w.begin()+share*seconds(w.size), r.src.Seconds()))
 }
 
-// reportEncoding reports a share of a window's encoding as done: half of the work.
-func (r *transcription) reportEncoding(share float64) { r.reportShare(share / 2) }
-
-// reportDecoding reports how many tokens a window has so far. It expects the mean of the previous
-// windows, or four a second in the first window.
-func (r *transcription) reportDecoding(tokens int) {
-	expected := 4 * r.windowSeconds
+// reportDecoding reports how many tokens a window has so far, as a share of the second half of the work. It expects
+// the mean of the previous windows, or four a second in the first window.
+func (r *transcription) reportDecoding(w *window, tokens int) {
+	expected := 4 * seconds(w.size)
 	if n := r.stats.Attempts; n > 0 {
 		expected = float64(r.stats.Tokens) / float64(n)
 	}
-	r.reportShare(0.5 + 0.5*min(0.95, float64(tokens)/max(20, expected)))
+	r.reportShare(w, 0.5+0.5*min(0.95, float64(tokens)/max(20, expected)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"verity/audio"
 	"verity/decoder"
@@ -74,6 +75,7 @@ type scripted struct {
 	decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
 	encoded  func(seek, size int)                                         // may be nil
 	language func(seek, size int) (code string, probability float32)      // nil: the goldens' rule
+	open     *atomic.Int32                                                // windows; may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -93,10 +95,17 @@ func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ *transcript.Seco
 	if s.encoded != nil {
 		s.encoded(w.seek, size)
 	}
+	if s.open != nil {
+		s.open.Add(1)
+	}
 	return w, ctx.Err()
 }
 
-func (w scriptedWindow) close() {}
+func (w scriptedWindow) close() {
+	if w.open != nil {
+		w.open.Add(-1)
+	}
+}
 
 func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	r := newRule(w.seed, w.size)

@@ -33,7 +33,7 @@ func TestSearchLadder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.newTranscription("", ramp{3000, 3000}, Callbacks{}).run(t.Context()); err != nil {
+	if err := tr.newTranscription("", ramp{3000, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := []decoder.SearchOptions{{Beams: 5, Patience: 2, LengthPenalty: &alpha}, {Samples: 3, LengthPenalty: &alpha}}
@@ -87,7 +87,7 @@ func TestPrefixAndHotwords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tr.newTranscription("", ramp{6000, 3000}, Callbacks{}).run(t.Context()); err != nil {
+		if err := tr.newTranscription("", ramp{6000, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range tt.want {

@@ -14,20 +14,11 @@ import (
 // speakersShare is the part of a transcription's progress that finding the speakers is.
 const speakersShare = 0.25
 
-// transcribeSpeakers transcribes the clip, finds out who speaks when, and names the speaker of each word. Segments are
-// reported at the end, when their speakers are known, and as Early before.
-func (t *Transcriber) transcribeSpeakers(
-	ctx context.Context, clip *audio.Clip, w Callbacks,
-) (*transcript.Transcript, error) {
-	plain, text := *t, Callbacks{Begin: w.Begin, Progress: beforeSpeakers(w.Progress), Estimate: beforeSpeakers(w.Estimate)}
-	plain.opt.Speakers, plain.replacer = nil, nil // it replaces what the cuts at speakers leave
-	if w.Early != nil {
-		text.Segment = func(s transcript.Segment) { w.Early(t.replacer.Segment(s)) }
-	}
-	tr, err := plain.Transcribe(ctx, clip, text)
-	if tr == nil {
-		return nil, err
-	}
+// addSpeakers names the speaker of each word of a transcript of the clip, unless that failed with err, and cuts the
+// segments where the speaker changes. Only then are they reported.
+func (t *Transcriber) addSpeakers(
+	ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, err error, w Callbacks,
+) error {
 	if err == nil {
 		err = t.nameSpeakers(ctx, clip, tr, w)
 	}
@@ -38,7 +29,7 @@ func (t *Transcriber) transcribeSpeakers(
 			w.Segment(s)
 		}
 	}
-	return tr, err
+	return err
 }
 
 // nameSpeakers names the speakers of a transcript of the clip. Without words it has none: music can sound like speech.
@@ -79,10 +70,17 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 	return nil
 }
 
-// beforeSpeakers returns a report of progress for the part of the work before the speakers are looked for; nil for nil.
-func beforeSpeakers(report func(done, total float64)) func(done, total float64) {
-	if report == nil {
-		return nil
+// beforeSpeakers returns the callbacks of the work before the speakers are looked for.
+func (t *Transcriber) beforeSpeakers(w Callbacks) Callbacks {
+	scaled := func(report func(done, total float64)) func(done, total float64) {
+		if report == nil {
+			return nil
+		}
+		return func(done, total float64) { report((1-speakersShare)*done, total) }
 	}
-	return func(done, total float64) { report((1-speakersShare)*done, total) }
+	text := Callbacks{Begin: w.Begin, Progress: scaled(w.Progress), Estimate: scaled(w.Estimate)}
+	if w.Early != nil {
+		text.Segment = func(s transcript.Segment) { w.Early(t.replacer.Segment(s)) }
+	}
+	return text
 }

@@ -31,12 +31,12 @@ func TestNoSpecialInText(t *testing.T) {
 		"words":        {WordTimestamps: true, HallucinationSilence: 1},
 		"text only":    {WithoutTimestamps: true},
 		"multilingual": {Language: "en,de", Multilingual: true},
-		"lanes":        {Chunked: true, WordTimestamps: true, laneSeconds: 60},
+		"chunks":       {Chunked: true, WordTimestamps: true, chunkSeconds: 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			todo := slices.Clone(specials)
-			var mu sync.Mutex // lanes decode at the same time
+			var mu sync.Mutex // chunks decode at the same time
 			s := scripted{tok: tok, decodeAt: func(_, size int, _ decoder.SessionOptions) decodedWindow {
 				mu.Lock()
 				defer mu.Unlock()

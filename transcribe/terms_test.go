@@ -79,7 +79,7 @@ func FuzzParseTerms(f *testing.F) {
 }
 
 // TestTerms: phrases are replaced once and everywhere: in text, segments, words and what callbacks receive, with
-// lanes and without. Later windows see what was decoded.
+// chunks and without. Later windows see what was decoded.
 func TestTerms(t *testing.T) {
 	tok, err := tokenizer.Embedded(51865)
 	if err != nil {
@@ -91,14 +91,14 @@ func TestTerms(t *testing.T) {
 			prompts = append(prompts, tok.Decode(so.Prompt))
 			return scriptedText(tok, 0.0, " one two, three", 15.0, 15.0, " four two five six", 29.0)
 		}}
-		o.Language, o.lanes = "en", 1
+		o.Language, o.chunks = "en", 1
 		o.Terms = []Term{{Text: "two two", SoundsLike: "two"}, {Text: "Fünf", SoundsLike: "FIVE  six"}, {Text: "Vier"}}
 		tr, err := newScripted(s, 3000, 448, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var reported string
-		got, err := tr.run(t.Context(), "", ramp{4500, 3000}, time.Now(), Callbacks{Segment: func(s transcript.Segment) { reported += s.Text }})
+		got, err := tr.transcribeSource(t.Context(), "", ramp{4500, 3000}, time.Now(), Callbacks{Segment: func(s transcript.Segment) { reported += s.Text }})
 		if err != nil {
 			t.Fatal(err)
 		}

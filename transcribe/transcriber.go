@@ -35,6 +35,7 @@ type Transcriber struct {
 	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
 	warnsUseless     bool                     // warns if the text to draft from was useless
 	provisional      bool                     // another text follows: speech without words is not decoded again
+	soundSoFar       int                      // frames of sound, if the text is provisional
 }
 
 // New checks the options against the model. The error joins an *OptionError for each wrong option, or says what the model
@@ -55,7 +56,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, &OptionError{"AudioContext", n,
 			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
 	}
-	t.opt.lanes = cmp.Or(o.lanes, lanesFor(m.Dims))
+	t.opt.chunks = cmp.Or(o.chunks, chunksFor(m.Dims))
 	if o.BeamSize > 1 && m.policies != nil {
 		level := slog.LevelInfo
 		if m.mayIdle {
@@ -67,19 +68,16 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// Variant returns a Transcriber like t with another language and initial prompt, and another AudioContext unless 0, at most
-// the model's. If the text is provisional, since another pass replaces it, nothing is decoded twice: the temperature is 0,
-// and speech without words stays so. All else stays, also the text to draft from and the draft model with the options that
-// New gave it. Variant is cheap: live sound needs a new one for every pass.
-func (t *Transcriber) Variant(language, prompt string, provisional bool, audioContext int) (*Transcriber, error) {
+// Variant returns a Transcriber like t with another language and initial prompt. If the text is provisional, since
+// another pass replaces it, nothing is decoded twice: the temperature is 0, and speech without words stays so; windows
+// are as short as soundSoFar, in frames, allows. All else stays, also the text to draft from and the draft model with
+// the options that New gave it. Variant is cheap: live sound needs a new one for every pass.
+func (t *Transcriber) Variant(language, prompt string, provisional bool, soundSoFar int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt = prompt
-	if n.provisional = provisional; provisional {
+	if n.provisional, n.soundSoFar = provisional, soundSoFar; provisional {
 		o.Temperatures = []float64{0}
-	}
-	if audioContext > 0 {
-		o.AudioContext = min(audioContext, t.model.Dims.AudioPositions)
 	}
 	n.opt, n.language, n.allowed = o, nil, nil
 	var err error
@@ -295,23 +293,33 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	if clip.IsLive() {
 		return t.transcribeArriving(ctx, clip, w)
 	}
-	if t.opt.Speakers != nil {
-		return t.transcribeSpeakers(ctx, clip, w)
-	}
+	transcribe := t.transcribeWithDraft
 	if t.opt.VAD != nil {
-		return t.transcribeSpeech(ctx, clip, w)
+		transcribe = t.transcribeSpeech
 	}
-	if t.transcribesDraftFirst() {
-		return t.transcribeDraftFirst(ctx, clip, w)
+	watch := w
+	if t.opt.Speakers != nil {
+		watch = t.beforeSpeakers(w)
 	}
+	tr, err := transcribe(ctx, clip, watch)
+	if tr == nil {
+		return nil, err
+	}
+	ReportDamage(clip, tr, t.opt.Log)
+	if t.opt.Speakers != nil {
+		err = t.addSpeakers(ctx, clip, tr, err, w)
+	}
+	return tr, err
+}
+
+// transcribeClip transcribes all sound of a clip.
+func (t *Transcriber) transcribeClip(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.melOptions())
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.run(ctx, clip.Name(), soundFile{s}, began, w)
-	ReportDamage(clip, tr, t.opt.Log)
-	return tr, err
+	return t.transcribeSource(ctx, clip.Name(), soundFile{s}, began, w)
 }
 
 // transcribeArriving transcribes a clip while its sound arrives.
@@ -360,50 +368,33 @@ func (t *Transcriber) transcribeLive(
 		return nil, &OptionError{"AudioContext", "fit",
 			"needs a file: the length of sound that is still arriving is not known"}
 	}
-	return t.run(ctx, name, live, time.Now(), w)
+	return t.transcribeSource(ctx, name, live, time.Now(), w)
 }
 
 // melOptions returns the shape of the windows that the model reads.
 func (t *Transcriber) melOptions() audio.Options {
-	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.encodedFrames(audio.Unknown), Pad: t.opt.Pad}
 }
 
-// windowFrames returns the length of a window in frames, or the maximum if windows are fitted to their clips.
-func (t *Transcriber) windowFrames() int {
-	if n := t.opt.AudioContext; n > 0 {
-		return framesPerStep * n
-	}
-	return t.model.Dims.WindowFrames()
-}
-
-// fitMargin is the silence after the clip in a window that is fitted to it, in audio
-// positions: 2.56 s. Models were trained with silence up to 30 s.
-const fitMargin = 128
-
-// fitFrames returns the length of a window for a clip, both in frames.
-func (t *Transcriber) fitFrames(clip int) int {
-	frames := t.windowFrames()
-	if t.opt.AudioContext == FitAudioContext {
-		frames = min(frames, framesPerStep*((clip+1)/framesPerStep+fitMargin))
-	}
-	return frames
-}
-
-// run transcribes a source that was opened at the time began.
-func (t *Transcriber) run(
+// transcribeSource transcribes a source that was opened at the time began.
+func (t *Transcriber) transcribeSource(
 	ctx context.Context, name string, src source, began time.Time, w Callbacks,
 ) (*transcript.Transcript, error) {
-	if report := w.Segment; report != nil && t.replacer != nil {
-		w.Segment = func(s transcript.Segment) { report(t.replacer.Segment(s)) }
+	replacer := t.replacer
+	if t.opt.Speakers != nil {
+		replacer = nil // it replaces what the cuts at speakers leave
+	}
+	if report := w.Segment; report != nil && replacer != nil {
+		w.Segment = func(s transcript.Segment) { report(replacer.Segment(s)) }
 	}
 	r := t.newTranscription(name, src, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
-	err := r.run(ctx)
+	err := r.transcribe(ctx)
 	r.warnUseless()
 	r.warnIdle()
 	r.warnGaps()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	tr := r.transcript()
-	t.replacer.Transcript(tr)
+	replacer.Transcript(tr)
 	return tr, err
 }

@@ -178,7 +178,7 @@ func TestEnglishOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.newTranscription("", ramp{100, 3000}, Callbacks{}).run(t.Context()); err != nil {
+	if err := tr.newTranscription("", ramp{100, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -202,7 +202,7 @@ func TestWatch(t *testing.T) {
 			last = done
 		},
 	})
-	if err := r.run(t.Context()); err != nil {
+	if err := r.transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if last != 200 {
@@ -240,7 +240,7 @@ func TestConcurrent(t *testing.T) {
 	for i := range texts {
 		wg.Go(func() {
 			r := tr.newTranscription("", ramp{clips[i%len(clips)], 3000}, Callbacks{})
-			if err := r.run(t.Context()); err != nil {
+			if err := r.transcribe(t.Context()); err != nil {
 				t.Error(err)
 			}
 			texts[i] = canonical(t, tok, r.transcript())
@@ -270,7 +270,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
-	if err := r.run(ctx); !errors.Is(err, context.Canceled) {
+	if err := r.transcribe(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	if got := r.transcript(); len(got.Segments) != 2 || got.Text != " one one" {

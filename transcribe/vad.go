@@ -38,9 +38,7 @@ func (t *Transcriber) transcribeSpeech(
 		tr.Language = t.language.Code
 	}
 	if len(parts) > 0 {
-		plain := t.withDraft(packTimes(t.draftCues, parts))
-		plain.opt.VAD = nil
-		tr, err = plain.Transcribe(ctx, clip.Parts(parts), m.watch(w, seconds))
+		tr, err = t.withDraft(packTimes(t.draftCues, parts)).transcribeWithDraft(ctx, clip.Parts(parts), m.watch(w, seconds))
 		if tr == nil {
 			return nil, err
 		}
@@ -51,7 +49,6 @@ func (t *Transcriber) transcribeSpeech(
 			tr.Gaps[i] = transcript.Gap{Start: m.time(g.Start, false), End: m.time(g.End, true)}
 		}
 	}
-	ReportDamage(clip, tr, t.opt.Log)
 	tr.Duration = seconds
 	tr.Stats.Seconds.Mel += took
 	tr.Stats.Seconds.Total += took

@@ -21,66 +21,59 @@ const (
 
 const sentenceEnds = ".。!！?？"
 
-// A timedWindow is a window whose words have times.
-type timedWindow struct {
-	segments []transcript.Segment // without likely hallucinations
-	advance  int                  // frames to the next window
-	retry    bool                 // drop the segments and continue after advance
-}
-
-// timeWords adds the timed words to the segments of a window.
+// timeWords adds timed words to the segments of a window, drops likely hallucinations, and lets the next window begin
+// after the last word.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
-func (r *transcription) timeWords(
-	ctx context.Context, w encodedWindow, segments []transcript.Segment, a attempt, size, advance int,
-) (t timedWindow, err error) {
+func (r *transcription) timeWords(ctx context.Context, w *window) error {
+	if !r.t.opt.WordTimestamps {
+		return nil
+	}
 	began := time.Now()
 	var text []tokenizer.Token
-	for _, s := range segments {
+	for _, s := range w.segments {
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
-	times, err := w.words(ctx, r.t.languageAndTask(r.windowLanguage.Language), text, r.windowLanguage.Code, size)
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size)
 	if err != nil {
-		return t, err
+		return err
 	}
 	r.stats.Seconds.Words += time.Since(began).Seconds()
-	r.t.addWords(segments, times, r.lastWord)
-
-	seek, begin := r.cursor.seek, seconds(r.cursor.seek)
+	r.t.addWords(w.segments, times, r.lastWord)
 	if r.t.opt.Strategy != Upstream {
-		endWithSound(segments, begin, seconds(seek+size))
+		endWithSound(w.segments, w.begin(), w.end())
 	}
-	next := seek + advance
-	end, ok := lastWordEnd(segments)
-	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && ok && end > begin {
+	next, limit := w.seek+w.advance, r.t.opt.HallucinationSilence
+	end, ok := lastWordEnd(w.segments)
+	if !endsInSingle(r.t.model.Tokenizer, w.attempt.tokens) && ok && end > w.begin() {
 		next = frameCount(end)
-		if limit > 0 && !(seconds(seek+r.frames)-end > limit) {
-			next = seek + size
+		if limit > 0 && !(seconds(w.seek+r.frames)-end > limit) {
+			next = w.seek + w.size
 		}
 	}
-	if r.t.opt.HallucinationSilence > 0 {
+	if limit > 0 {
 		bounds := windowTimes{
-			seek: seek, begin: begin, end: seconds(seek + r.frames), soundEnd: begin + seconds(size),
+			seek: w.seek, begin: w.begin(), end: seconds(w.seek + r.frames), soundEnd: w.begin() + seconds(w.size),
 			lastSpeech: r.lastWord, clip: seconds(r.src.Frames()),
 		}
-		keep, at, whole := skipSilence(segments, bounds, r.t.opt.HallucinationSilence, r.src.Frames())
+		keep, at, whole := skipSilence(w.segments, bounds, limit, r.src.Frames())
 		if at >= 0 {
-			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
-				"segments", len(segments)-keep)
-			segments, next, t.retry = segments[:keep], at, whole
+			r.log.Debug("silence before a likely hallucination is skipped", "seek", w.seek, "next", at,
+				"segments", len(w.segments)-keep)
+			w.segments, next, w.dropped = w.segments[:keep], at, whole
 		}
 	}
-	if next <= seek {
-		next = seek + r.skipWindow(size)
+	if next <= w.seek {
+		next = w.seek + r.skipWindow(w)
 	}
-	if err := r.startWithSpeech(ctx, segments, size); err != nil {
-		return t, err
+	w.advance = next - w.seek
+	if err := r.startWithSpeech(ctx, w); err != nil {
+		return err
 	}
-	if end, ok := lastWordEnd(segments); ok {
+	if end, ok := lastWordEnd(w.segments); ok {
 		r.lastWord = end
 	}
-	t.segments, t.advance = segments, next-seek
-	return t, nil
+	return nil
 }
 
 // joinPunctuation joins marks to the words beside them. A word that was joined to

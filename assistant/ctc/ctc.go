@@ -63,9 +63,9 @@ func (a *Assistant) WithEncoder(e *encoder.Encoder, bins int) *Assistant {
 	}
 }
 
-// read runs the head on a window, and first the encoder if the assistant has its own. It returns the time that
+// runHead runs the head on a window, and first the encoder if the assistant has its own. It returns the time that
 // this takes. Windows are encoded one after another, so that each is timed alone.
-func (a *Assistant) read(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {
+func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {
 	features := w.Features
 	began := time.Now()
 	if a.own != nil {

@@ -182,7 +182,7 @@ func (d *drafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token,
 
 // open runs the head on the window.
 func (d *drafter) open(ctx context.Context) (err error) {
-	if d.frames, d.cost.Opening, err = d.a.read(ctx, d.window); err != nil {
+	if d.frames, d.cost.Opening, err = d.a.runHead(ctx, d.window); err != nil {
 		return err
 	}
 	d.aligner.reset(d.frames)
@@ -206,7 +206,7 @@ func (d *drafter) draft(limit int) {
 		d.search.word = append(d.search.word, t.Bytes(k)...)
 	}
 	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.timestampRun > 0
-	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*min(limit, most)+settle)
+	d.found, d.planEnded = d.search.continuation(d.found[:0], &d.aligner, d.state, lettersPerToken*min(limit, most)+settle)
 	if len(d.found) == 0 && d.planEnded {
 		return
 	}

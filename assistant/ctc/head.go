@@ -8,9 +8,9 @@ import (
 	"verity/encoder"
 	"verity/internal/formats/safetensors"
 	"verity/internal/formats/weights"
+	"verity/internal/freelist"
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/spare"
 	"verity/internal/tensor"
 	"verity/parallel"
 	"verity/precision"
@@ -44,7 +44,7 @@ type Head struct {
 	blocks     []headBlock
 	normOut    layer.Norm
 	out        layer.Linear
-	workspaces spare.List[*workspace]
+	workspaces freelist.List[*workspace]
 }
 
 type headBlock struct {

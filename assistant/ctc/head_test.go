@@ -236,7 +236,7 @@ func TestOtherBins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _, err := a.read(t.Context(), assistant.Window{Mel: m.First(1200)})
+		f, _, err := a.runHead(t.Context(), assistant.Window{Mel: m.First(1200)})
 		if err != nil {
 			t.Fatal(err)
 		}

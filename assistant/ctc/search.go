@@ -60,7 +60,7 @@ type text struct {
 	depth                  int32 // symbols since the root
 	frame                  int32 // in which the symbol most likely begins
 	state                  wordState
-	inFirst                bool    // all symbols since the root are letters
+	onlyLetters            bool    // all symbols since the root are letters
 	words                  float32 // score of the words so far; never if the text is impossible
 	acoustic               float32 // the largest log-probability of the symbol since frame
 	blank, last            float32 // scores after the frames so far, the last of them blank or in symbol
@@ -94,11 +94,11 @@ type foundLetter struct {
 	logProb       float32 // the largest of the symbol in its frames
 }
 
-// run appends to dst the most likely continuation of the text of a, which ends in state, for some
+// continuation appends to dst the most likely continuation of the text of a, which ends in state, for some
 // letters or to the end of the frames. It reports whether it reached the end.
-func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
+func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
 	f := a.frames
-	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, inFirst: s.ended || s.spelled != nil, blank: never, last: never})
+	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, onlyLetters: s.ended || s.spelled != nil, blank: never, last: never})
 	s.active = append(s.active[:0], 0)
 	limit := f.N
 	for i := a.start(); i < limit; i++ {
@@ -236,14 +236,14 @@ func (s *search) childOf(n, symbol int32) int32 {
 	if !ok {
 		return -1
 	}
-	inFirst := s.texts[n].inFirst && s.alphabet.letter[symbol]
-	if s.texts[n].inFirst && !s.mayFollow(n, symbol) {
+	onlyLetters := s.texts[n].onlyLetters && s.alphabet.letter[symbol]
+	if s.texts[n].onlyLetters && !s.mayFollow(n, symbol) {
 		score = never
 	}
 	c := int32(len(s.texts))
 	s.texts = append(s.texts, text{
 		before: n, sibling: s.texts[n].child, symbol: symbol, depth: s.texts[n].depth + 1, frame: -1, state: state,
-		inFirst: inFirst, words: s.texts[n].words + score, blank: never, last: never,
+		onlyLetters: onlyLetters, words: s.texts[n].words + score, blank: never, last: never,
 	})
 	s.texts[n].child = c
 	return c

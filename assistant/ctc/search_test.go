@@ -99,7 +99,7 @@ func found(s *search, f *Frames, known string, ahead int) string {
 		state, _, _ = s.next(state, int32(c))
 	}
 	var b strings.Builder
-	letters, _ := s.run(nil, &a, state, ahead)
+	letters, _ := s.continuation(nil, &a, state, ahead)
 	for _, l := range letters {
 		b.WriteRune(s.alphabet.runes[l.symbol])
 	}

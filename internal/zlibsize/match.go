@@ -22,7 +22,7 @@ func Len(text string) int {
 	const header, checksum = 2, 4
 	m := &matcher{text: text, prev: make([]int, len(text))}
 	m.literals[endOfBlock] = 1
-	m.run()
+	m.findMatches()
 	return header + m.bytes(len(text)) + checksum
 }
 
@@ -41,9 +41,9 @@ type match struct{ from, length int }
 
 var none = match{length: minMatch - 1}
 
-// run finds the matches lazily: a match is held back until the one that begins a byte
+// findMatches finds the matches lazily: a match is held back until the one that begins a byte
 // later is known not to be longer.
-func (m *matcher) run() {
+func (m *matcher) findMatches() {
 	held, next := none, none // held begins at m.at-1
 	waiting := false         // whether byte m.at-1 is not written yet
 	for m.at < len(m.text) {

@@ -298,7 +298,7 @@ func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) it
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		s, ended := NewStream(t, &o), make(chan error, 1)
-		go func() { ended <- s.read(ctx, sound) }()
+		go func() { ended <- s.addAll(ctx, sound) }()
 		for u := range s.Utterances(ctx) {
 			for r, err := range u.Passes(ctx, nil) {
 				if !yield(r, err) || err != nil {
@@ -319,8 +319,8 @@ func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) it
 	}
 }
 
-// read adds the sound to s until it ends or fails, and returns why.
-func (s *Stream) read(ctx context.Context, sound Sound) error {
+// addAll adds the sound to s until it ends or fails, and returns why.
+func (s *Stream) addAll(ctx context.Context, sound Sound) error {
 	defer s.Close()
 	for b := make([]float32, audio.SampleRate/10); ; {
 		n, err := sound.Read(b)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -26,11 +25,6 @@ const (
 	trimAbove  = 15.0
 	maxSound   = 25.0
 	forceAfter = 4.0
-
-	// The encoder's window in every pass but the last: the sound and encoderMargin of
-	// silence, but at least minEncoder. A whole window has 30 s.
-	encoderMargin = 6.0
-	minEncoder    = 12.0
 
 	contextBytes   = 200  // bytes of earlier text in the prompt of a pass
 	maxPromptBytes = 4096 // bytes: the model sees 223 tokens of a prompt
@@ -67,7 +61,7 @@ type Utterance struct {
 	Number int   // from 1 in its stream
 	Start  int64 // its first sample in the stream
 
-	run      pass
+	onePass  pass
 	step     float64 // seconds of new sound that a pass waits for
 	prompt   string  // the user's
 	language string  // given, or detected in a pass that confirmed words
@@ -96,11 +90,11 @@ type Utterance struct {
 
 // A Transcriber transcribes live sound with one model and one set of options. It is safe for concurrent use.
 type Transcriber struct {
-	spoken  *transcribe.Transcriber // of utterances in which a detector heard speech
-	unheard *transcribe.Transcriber // of others; confirms that they hold speech
-	opt     transcribe.Options
-	voices  *diarize.Options // how voices are identified; nil if they are not
-	step    float64          // 0 means DefaultStep
+	spoken    *transcribe.Transcriber // of utterances in which a detector heard speech
+	confirmer *transcribe.Transcriber // of others; confirms that they hold speech
+	opt       transcribe.Options
+	voices    *diarize.Options // how voices are identified; nil if they are not
+	step      float64          // 0 means DefaultStep
 }
 
 // DefaultStep is how many seconds of new sound a pass waits for.
@@ -124,7 +118,7 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 		voices, copied.Pool = &copied, m.Pool
 	}
 	o.InitialPrompt = lastBytes(o.InitialPrompt, maxPromptBytes)
-	unheard, err := transcribe.New(m, o)
+	confirmer, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +127,7 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transcriber{spoken: spoken, unheard: unheard, opt: o, voices: voices}, nil
+	return &Transcriber{spoken: spoken, confirmer: confirmer, opt: o, voices: voices}, nil
 }
 
 // WithStep returns a Transcriber whose passes wait for some seconds of new sound. With a longer step, words come later,
@@ -148,16 +142,12 @@ func (t *Transcriber) WithStep(seconds float64) *Transcriber {
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	files := t.spoken
 	if s.detector == nil { // a later Configure may change it while passes are made
-		files = t.unheard
+		files = t.confirmer
 	}
-	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
+	onePass := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 		*transcript.Transcript, []transcript.Cue, error,
 	) {
-		positions := 0
-		if !last {
-			positions = encoderPositions(len(pcm))
-		}
-		by, err := files.Variant(language, prompt, !last, positions)
+		by, err := files.Variant(language, prompt, !last, (len(pcm)+audio.HopLength-1)/audio.HopLength)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -168,16 +158,10 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
-		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
+		Number: s.utterances, Start: start, onePass: onePass, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
 		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
 		stream: s, tracker: s.tracker, ended: make(chan struct{}), agreed: agreement{unfinished: files.Unfinished},
 	}
-}
-
-// encoderPositions returns the length of the encoder's window, in audio positions, for every
-// pass but the last. It grows in steps of one second.
-func encoderPositions(samples int) int {
-	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+encoderMargin, minEncoder)))
 }
 
 // SamplesBeforeNextPass returns how many new samples the next pass waits for, given the time of the
@@ -261,17 +245,17 @@ const minLanguageProbability = 0.5
 func (u *Utterance) transcribe(
 	ctx context.Context, pcm []float32, last bool, draft []transcript.Cue,
 ) (tr *transcript.Transcript, next []transcript.Cue, err error) {
-	run := func(language string, draft []transcript.Cue) {
+	again := func(language string, draft []transcript.Cue) {
 		before := tr
-		if tr, next, err = u.run(ctx, pcm, u.passPrompt(), language, last, draft); err == nil && before != nil {
+		if tr, next, err = u.onePass(ctx, pcm, u.passPrompt(), language, last, draft); err == nil && before != nil {
 			tr.Stats.Add(before.Stats)
 		}
 	}
-	run(u.language, draft)
+	again(u.language, draft)
 	if err == nil && u.earlierText != "" && seconds(int64(len(pcm))) > minHeard {
 		if words, _ := wordsOf(tr, 0, last); len(words) == 0 {
 			u.earlierText = "" // which may keep the model silent, or make it repeat
-			run(u.language, draft)
+			again(u.language, draft)
 		}
 	}
 	former := u.stream.previousLanguage
@@ -279,10 +263,10 @@ func (u *Utterance) transcribe(
 		return tr, next, err
 	}
 	if tr.LanguageProb < minLanguageProbability {
-		run(former, next)
+		again(former, next)
 	} else if u.earlierText != "" {
 		u.earlierText = ""
-		run(u.language, next)
+		again(u.language, next)
 	}
 	return tr, next, err
 }

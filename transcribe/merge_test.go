@@ -11,13 +11,13 @@ import (
 	"verity/transcript"
 )
 
-// A laneSegment is a segment by its times and its text.
-type laneSegment struct {
+// A chunkSegment is a segment by its times and its text.
+type chunkSegment struct {
 	start, end float64
 	text       string
 }
 
-func segmentsFrom(tok *tokenizer.Tokenizer, list []laneSegment, words bool) (out []transcript.Segment) {
+func segmentsFrom(tok *tokenizer.Tokenizer, list []chunkSegment, words bool) (out []transcript.Segment) {
 	for _, l := range list {
 		s := transcript.Segment{Start: l.start, End: l.end, Text: l.text}
 		s.Tokens = append(s.Tokens, tok.TimestampBegin)
@@ -67,51 +67,51 @@ func spellSegments(t *testing.T, list []transcript.Segment) string {
 	return strings.Join(lines, "; ")
 }
 
-// TestSeam by hand: the left lane hears up to 110 s, the right one begins at 100 s.
-func TestSeam(t *testing.T) {
-	tr := scriptedLanes(t, Options{}, nil)
+// TestMerge by hand: the left chunk hears up to 110 s, the right one begins at 100 s.
+func TestMerge(t *testing.T) {
+	tr := scriptedChunks(t, Options{}, nil)
 	tok := tr.model.Tokenizer
 	for _, tt := range []struct {
 		why         string
-		left, right []laneSegment
+		left, right []chunkSegment
 		heard       float64
 		want        string
 	}{
 		{"the same text: within it",
-			[]laneSegment{{90, 100, " one two"}, {100, 104, " three four five six"}, {104, 108, " seven eight"}},
-			[]laneSegment{{100, 104, " three four five six"}, {104, 108, " seven eight"}, {108, 112, " nine ten"}}, 110,
+			[]chunkSegment{{90, 100, " one two"}, {100, 104, " three four five six"}, {104, 108, " seven eight"}},
+			[]chunkSegment{{100, 104, " three four five six"}, {104, 108, " seven eight"}, {108, 112, " nine ten"}}, 110,
 			"90.0-100.0 one two; 100.0-104.0 three four five six; 104.0-106.0 seven | 106.0-108.0 eight; 108.0-112.0 nine ten"},
 		{"case and punctuation do not matter",
-			[]laneSegment{{96, 106, " He said: No, I will"}}, []laneSegment{{100, 112, " No. I will go away"}}, 110,
+			[]chunkSegment{{96, 106, " He said: No, I will"}}, []chunkSegment{{100, 112, " No. I will go away"}}, 110,
 			"96.0-106.0 He said: No, I will | 106.9-112.0 go away"},
-		{"the right lane's first word is cut off",
-			[]laneSegment{{98, 104, " a wonderful day today"}}, []laneSegment{{100, 106, " full day today, friends"}}, 110,
+		{"the right chunk's first word is cut off",
+			[]chunkSegment{{98, 104, " a wonderful day today"}}, []chunkSegment{{100, 106, " full day today, friends"}}, 110,
 			"98.0-104.0 a wonderful day today | 104.0-106.0 friends"},
 		{"nothing in common: the cut",
-			[]laneSegment{{90, 99, " one"}, {101, 109, " two three"}}, []laneSegment{{100.2, 108, " four five"}}, 110,
+			[]chunkSegment{{90, 99, " one"}, {101, 109, " two three"}}, []chunkSegment{{100.2, 108, " four five"}}, 110,
 			"90.0-99.0 one | 100.2-108.0 four five"},
-		{"the right lane says nothing at first",
-			[]laneSegment{{98, 103, " one two"}, {103, 107, " three"}}, []laneSegment{{107.5, 112, " four five"}}, 110,
+		{"the right chunk says nothing at first",
+			[]chunkSegment{{98, 103, " one two"}, {103, 107, " three"}}, []chunkSegment{{107.5, 112, " four five"}}, 110,
 			"98.0-103.0 one two; 103.0-107.0 three | 107.5-112.0 four five"},
-		{"the left lane says nothing", []laneSegment{{60, 70, " one"}}, []laneSegment{{100, 107, " two"}}, 110, "60.0-70.0 one | 100.0-107.0 two"},
+		{"the left chunk says nothing", []chunkSegment{{60, 70, " one"}}, []chunkSegment{{100, 107, " two"}}, 110, "60.0-70.0 one | 100.0-107.0 two"},
 		{"nothing is heard twice, so a word may be said twice",
-			[]laneSegment{{90, 100, " New York"}}, []laneSegment{{100, 102, " New York"}}, 100,
+			[]chunkSegment{{90, 100, " New York"}}, []chunkSegment{{100, 102, " New York"}}, 100,
 			"90.0-100.0 New York | 100.0-102.0 New York"},
 		{"the same phrase at another time is another phrase",
-			[]laneSegment{{90, 96, " New York"}}, []laneSegment{{107, 109, " New York"}}, 110,
+			[]chunkSegment{{90, 96, " New York"}}, []chunkSegment{{107, 109, " New York"}}, 110,
 			"90.0-96.0 New York | 107.0-109.0 New York"},
-		{"all of the right lane's segment is the left one's",
-			[]laneSegment{{96, 104, " one two three four"}}, []laneSegment{{100, 104, " three four"}, {111, 115, " five six"}}, 108,
+		{"all of the right chunk's segment is the left one's",
+			[]chunkSegment{{96, 104, " one two three four"}}, []chunkSegment{{100, 104, " three four"}, {111, 115, " five six"}}, 108,
 			"96.0-104.0 one two three four | 111.0-115.0 five six"},
 		{"one word is all that both have",
-			[]laneSegment{{96, 102, " one two three"}}, []laneSegment{{100, 104, " Three, four"}}, 102,
+			[]chunkSegment{{96, 102, " one two three"}}, []chunkSegment{{100, 104, " Three, four"}}, 102,
 			"96.0-102.0 one two three | 102.3-104.0 four"},
-		{"no left lane", nil, []laneSegment{{0, 7, " two"}}, 0, " | 0.0-7.0 two"},
-		{"no right lane", []laneSegment{{90, 108, " two"}}, nil, 110, "90.0-108.0 two | "},
+		{"no left chunk", nil, []chunkSegment{{0, 7, " two"}}, 0, " | 0.0-7.0 two"},
+		{"no right chunk", []chunkSegment{{90, 108, " two"}}, nil, 110, "90.0-108.0 two | "},
 	} {
 		for _, words := range []bool{false, true} {
 			r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
-			left, right := r.seam(segmentsFrom(tok, tt.left, words), segmentsFrom(tok, tt.right, words), 100, tt.heard)
+			left, right := r.merge(segmentsFrom(tok, tt.left, words), segmentsFrom(tok, tt.right, words), 100, tt.heard)
 			got := spellSegments(t, left) + " | " + spellSegments(t, right)
 			if words { // their times are others
 				got, tt.want = withoutTimes(got), withoutTimes(tt.want)
@@ -132,10 +132,10 @@ func withoutTimes(s string) string {
 	}, s)
 }
 
-// TestSeamProperty: whatever two lanes hear of each other, they give every word once, in
+// TestMergeProperty: whatever two chunks hear of each other, they give every word once, in
 // order, if their times are a little off; also words of several tokens, in a language
 // written without spaces, and with words timed.
-func TestSeamProperty(t *testing.T) {
+func TestMergeProperty(t *testing.T) {
 	tok := multilingual(t)
 	for _, lang := range []string{"en", "ja"} {
 		words := strings.Fields("one two three. four Wednesday, five six seven eight nine red blue hippopotamus green")
@@ -167,19 +167,19 @@ func TestSeamProperty(t *testing.T) {
 			if heard = begins[to-1]; heard < cut {
 				continue // a word that neither has
 			}
-			left, right := laneOf(rnd, all, begins, 0, to-1), laneOf(rnd, all, begins, from, 60)
-			a, b := r.seam(segmentsFrom(tok, left, false), segmentsFrom(tok, right, false), cut, heard)
+			left, right := chunkOf(rnd, all, begins, 0, to-1), chunkOf(rnd, all, begins, from, 60)
+			a, b := r.merge(segmentsFrom(tok, left, false), segmentsFrom(tok, right, false), cut, heard)
 			checkSeam(t, all, slices.Concat(a, b), lang, cut, heard)
 		}
 	}
 }
 
-// laneOf says the words from first to last in segments of one to seven words.
-func laneOf(rnd *rand.Rand, all []string, begins []float64, first, last int) (list []laneSegment) {
+// chunkOf says the words from first to last in segments of one to seven words.
+func chunkOf(rnd *rand.Rand, all []string, begins []float64, first, last int) (list []chunkSegment) {
 	for i := first; i < last; {
 		to := min(last, i+1+rnd.IntN(7))
 		off := 0.1 * rnd.Float64()
-		list = append(list, laneSegment{begins[i] + off, begins[to] - off, strings.Join(all[i:to], "")})
+		list = append(list, chunkSegment{begins[i] + off, begins[to] - off, strings.Join(all[i:to], "")})
 		i = to
 	}
 	return list

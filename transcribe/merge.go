@@ -11,16 +11,16 @@ import (
 	"verity/transcript"
 )
 
-// seam joins the segments of two lanes. The right lane begins at the time cut, at a quiet place.
+// merge joins the segments of two chunks. The right chunk begins at the time cut, at a quiet place.
 // The left one ends later, at leftEnd, and both have transcribed the time between. The text changes
 // from left to right within a run of words that both have at about the same time, or else at the
 // cut. A segment in which it changes is divided.
-func (r *transcription) seam(
+func (r *transcription) merge(
 	left, right []transcript.Segment, cut, leftEnd float64,
 ) (newLeft, newRight []transcript.Segment) {
 	const least = 0.1 // s; a shorter overlap repeats no words
 	if leftEnd-cut >= least {
-		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, leftEnd+sameTime)
+		a, b := r.overlapWords(left, cut-sameTime, math.Inf(1)), r.overlapWords(right, 0, leftEnd+sameTime)
 		if len(a) > 0 && len(b) > 0 {
 			keep, drop := findChange(a, b, cut, leftEnd)
 			left, right = r.endAfter(left, a, keep), r.beginAfter(right, b, drop)
@@ -30,13 +30,13 @@ func (r *transcription) seam(
 	return left, right
 }
 
-// sameTime is how far apart two lanes may time the same word, in seconds. Without
+// sameTime is how far apart two chunks may time the same word, in seconds. Without
 // word timestamps, times come from positions in the text (timeAt), which is inaccurate because the
 // speed of speech varies.
 const sameTime = 2
 
-// A seamWord is a word of a segment, with the punctuation after it.
-type seamWord struct {
+// A overlapWord is a word of a segment, with the punctuation after it.
+type overlapWord struct {
 	letters    string  // its letters and digits, in lower case
 	middle     float64 // of its time
 	start, end float64
@@ -44,8 +44,8 @@ type seamWord struct {
 	from, to   int // its tokens, among those of text
 }
 
-// seamWords returns the words of the segments that overlap the time from begin to end.
-func (r *transcription) seamWords(segments []transcript.Segment, begin, end float64) (list []seamWord) {
+// overlapWords returns the words of the segments that overlap the time from begin to end.
+func (r *transcription) overlapWords(segments []transcript.Segment, begin, end float64) (list []overlapWord) {
 	for n, s := range segments {
 		if s.End > begin && s.Start < end {
 			list = append(list, r.wordsOfSegment(n, s)...)
@@ -54,8 +54,8 @@ func (r *transcription) seamWords(segments []transcript.Segment, begin, end floa
 	return list
 }
 
-// wordsOfSegment returns the words of s, which is segment n of its lane.
-func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seamWord) {
+// wordsOfSegment returns the words of s, which is segment n of its chunk.
+func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []overlapWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
 	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.clipLanguage.Code))
@@ -68,7 +68,7 @@ func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seam
 		if last := len(list) - 1; spoken == "" && last >= 0 {
 			list[last].to, list[last].end = to, end
 		} else {
-			list = append(list, seamWord{spoken, (begin + end) / 2, begin, end, n, from, to})
+			list = append(list, overlapWord{spoken, (begin + end) / 2, begin, end, n, from, to})
 		}
 		from = to
 	}
@@ -108,8 +108,8 @@ func timeAt(s transcript.Segment, n, size int) float64 {
 }
 
 // findChange returns how many words of left to keep and how many of right to drop. A common run
-// must end after the cut, since the right lane has no sound before it.
-func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
+// must end after the cut, since the right chunk has no sound before it.
+func findChange(left, right []overlapWord, cut, leftEnd float64) (keep, drop int) {
 	middle := (cut + leftEnd) / 2
 	i, n, run := commonRun(left, right, cut-sameTime, leftEnd+sameTime)
 	if run > 1 && left[i+run-1].middle > cut {
@@ -125,7 +125,7 @@ func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
 	if last.letters == first.letters && last.middle > cut && first.middle-last.middle <= sameTime {
 		return len(left), 1 // they share a single word
 	}
-	// The left lane may have words that the right one lacks at its start.
+	// The left chunk may have words that the right one lacks at its start.
 	cut = min(max(cut, right[0].start), leftEnd)
 	for keep < len(left) && left[keep].middle < cut {
 		keep++
@@ -135,7 +135,7 @@ func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
 
 // commonRun returns the index and length of the best run of equal words in left and right, at about the same
 // time, between begin and end. A word counts less the further apart its two times are.
-func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
+func commonRun(left, right []overlapWord, begin, end float64) (l, r, length int) {
 	best := 0.0
 	for i := range left {
 		for k := range right {
@@ -157,7 +157,7 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 }
 
 // endAfter returns the segments up to the first keep of words, which are the last of the segments.
-func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
+func (r *transcription) endAfter(segments []transcript.Segment, words []overlapWord, keep int) []transcript.Segment {
 	if keep == len(words) {
 		return segments
 	}
@@ -173,7 +173,7 @@ func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord
 }
 
 // beginAfter returns the segments without the first drop of words, which are the first of the segments.
-func (r *transcription) beginAfter(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
+func (r *transcription) beginAfter(segments []transcript.Segment, words []overlapWord, drop int) []transcript.Segment {
 	if drop == 0 {
 		return segments
 	}
@@ -227,7 +227,7 @@ func (r *transcription) selectTokens(s *transcript.Segment, first, last int) {
 	s.Words = words
 }
 
-// removeOverlap delays what is right of a seam until what is left of it has ended.
+// removeOverlap delays what is right of a cut until what is left of it has ended.
 func removeOverlap(left, right []transcript.Segment) {
 	if len(left) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package spare keeps memory that has no user for the next one.
-package spare
+// Package freelist is a bounded free list.
+package freelist
 
 import "sync"
 

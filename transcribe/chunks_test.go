@@ -20,8 +20,8 @@ import (
 	"verity/transcript"
 )
 
-// TestLanesCut: a span is cut evenly, at quiet places; no lane is shorter than asked for.
-func TestLanesCut(t *testing.T) {
+// TestChunksCut: a span is cut evenly, at quiet places; no chunk is shorter than asked for.
+func TestChunksCut(t *testing.T) {
 	for _, tt := range []struct {
 		why    string
 		frames int
@@ -35,16 +35,16 @@ func TestLanesCut(t *testing.T) {
 		{"spans apart", 40000, 0, []Span{{10, 190}, {300, 310}}, [][2]int{{1000, 10000}, {10000, 19000}, {30000, 31000}}},
 		{"nothing", 0, 0, nil, nil},
 	} {
-		tr := scriptedLanes(t, Options{Chunked: true, laneSeconds: tt.length, Spans: tt.spans}, nil)
+		tr := scriptedChunks(t, Options{Chunked: true, chunkSeconds: tt.length, Spans: tt.spans}, nil)
 		r := tr.newTranscription("", ramp{tt.frames, 3000}, Callbacks{})
 		var got [][2]int
 		for i, span := range r.cursor.todo {
 			if span.start == span.end {
 				continue
 			}
-			for l := range r.cutLanes(t.Context(), span, i == 0, &laneProgress{to: r}) {
+			for l := range r.cutChunks(t.Context(), span, i == 0, nil, &chunkProgress{to: r}) {
 				if l.err != nil || l.run.continued == (len(got) == 0) {
-					t.Errorf("%s: lane %d: continues %v, error %v", tt.why, len(got), l.run.continued, l.err)
+					t.Errorf("%s: chunk %d: continues %v, error %v", tt.why, len(got), l.run.continued, l.err)
 				}
 				got = append(got, [2]int{l.start, l.end})
 			}
@@ -55,16 +55,16 @@ func TestLanesCut(t *testing.T) {
 	}
 }
 
-// A laneScript says a number of words a second apart, as a network would that hears the
+// A chunkScript says a number of words a second apart, as a network would that hears the
 // frames of a ramp: those that lie in a window as a whole, in segments of six.
-type laneScript struct {
+type chunkScript struct {
 	tok     *tokenizer.Tokenizer
 	words   []string
 	mu      sync.Mutex
 	prompts map[int]string
 }
 
-func (s *laneScript) decodeAt(seek, size int, o decoder.SessionOptions) decodedWindow {
+func (s *chunkScript) decodeAt(seek, size int, o decoder.SessionOptions) decodedWindow {
 	s.mu.Lock()
 	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
 	if len(o.Prompt) > o.SOT+1 {
@@ -86,10 +86,10 @@ func (s *laneScript) decodeAt(seek, size int, o decoder.SessionOptions) decodedW
 	return scriptedText(s.tok, parts...)
 }
 
-// TestLanesText: whatever the cuts, lanes say every word once and in order, with the times
-// of the clip; how many are decoded at a time changes nothing. Every lane begins with the
+// TestChunksText: whatever the cuts, chunks say every word once and in order, with the times
+// of the clip; how many are decoded at a time changes nothing. Every chunk begins with the
 // initial prompt, and the first with the prefix.
-func TestLanesText(t *testing.T) {
+func TestChunksText(t *testing.T) {
 	var words []string
 	for i := range 300 {
 		words = append(words, []string{" one", " two", " three", " four", " five", " six", " seven"}[i*i%7*3%7])
@@ -97,19 +97,19 @@ func TestLanesText(t *testing.T) {
 	for _, length := range []float64{60, 71, 90, 140, 290} {
 		var want *transcript.Transcript
 		for _, windows := range []int{1, 3, 8} {
-			s := &laneScript{words: words, prompts: map[int]string{}}
-			tr := scriptedLanes(t, Options{
-				Chunked: true, laneSeconds: length, lanes: windows, InitialPrompt: "Numbers", Prefix: "Well",
+			s := &chunkScript{words: words, prompts: map[int]string{}}
+			tr := scriptedChunks(t, Options{
+				Chunked: true, chunkSeconds: length, chunks: windows, InitialPrompt: "Numbers", Prefix: "Well",
 				MaxCompressionRatio: math.Inf(1), Temperatures: []float64{0}, // the words repeat
 			}, s.decodeAt)
 			s.tok = tr.model.Tokenizer
 			got := watchedRun(t, tr, 30000)
-			checkLanes(t, got, s, int(300/length))
+			checkChunks(t, got, s, int(300/length))
 			if want == nil {
 				want = got
 			}
 			if !sameText(got, want) {
-				t.Errorf("lanes of %v s, %d at a time: got\n%q, want\n%q", length, windows, linesOf(got), linesOf(want))
+				t.Errorf("chunks of %v s, %d at a time: got\n%q, want\n%q", length, windows, linesOf(got), linesOf(want))
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func watchedRun(t *testing.T, tr *Transcriber, frames int) *transcript.Transcrip
 		Segment:  func(s transcript.Segment) { watched = append(watched, s) },
 		Progress: told("progress"), Estimate: told("within"),
 	})
-	if err := r.run(t.Context()); err != nil {
+	if err := r.transcribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := r.transcript()
@@ -142,10 +142,10 @@ func watchedRun(t *testing.T, tr *Transcriber, frames int) *transcript.Transcrip
 	return got
 }
 
-func checkLanes(t *testing.T, got *transcript.Transcript, s *laneScript, lanes int) {
+func checkChunks(t *testing.T, got *transcript.Transcript, s *chunkScript, chunks int) {
 	t.Helper()
 	if want := strings.Join(s.words, ""); got.Text != want {
-		t.Errorf("%d lanes: got\n%s\nwant\n%s", lanes, got.Text, want)
+		t.Errorf("%d chunks: got\n%s\nwant\n%s", chunks, got.Text, want)
 	}
 	at, n := 0.0, 0
 	for i, seg := range got.Segments {
@@ -163,26 +163,26 @@ func checkLanes(t *testing.T, got *transcript.Transcript, s *laneScript, lanes i
 			t.Errorf("a window without the initial prompt or text: %q", p)
 		}
 	}
-	if alone != lanes || !strings.HasSuffix(s.prompts[0], "| Well") {
-		t.Errorf("%d windows begin with the initial prompt alone, want %d; the first with %q", alone, lanes, s.prompts[0])
+	if alone != chunks || !strings.HasSuffix(s.prompts[0], "| Well") {
+		t.Errorf("%d windows begin with the initial prompt alone, want %d; the first with %q", alone, chunks, s.prompts[0])
 	}
 	if got.Stats.Windows != len(s.prompts) {
 		t.Errorf("%d windows are counted, %d were decoded", got.Stats.Windows, len(s.prompts))
 	}
 }
 
-// TestLanesDigits: how many lanes are decoded at a time, threads and the assistant change
+// TestChunksDigits: how many chunks are decoded at a time, threads and the assistant change
 // nothing that a real network says, also with words, proof and marks.
-func TestLanesDigits(t *testing.T) {
+func TestChunksDigits(t *testing.T) {
 	one, two := demoModels(t, 1), demoModels(t, 2)
 	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, TokenOrigins: true}} {
 		hear := func(m *Model, windows int) *transcript.Transcript {
-			o.Chunked, o.lanes, o.laneSeconds = true, windows, 16
+			o.Chunked, o.chunks, o.chunkSeconds = true, windows, 16
 			return transcribeClip(t, m, o, long(t, 5))
 		}
 		want, plain := hear(one["none"], 1), transcribeClip(t, one["none"], Options{}, long(t, 5))
 		if a, b := strings.Fields(want.Text), strings.Fields(plain.Text); len(b) < 50 || len(a) < len(b)-4 || len(a) > len(b)+4 {
-			t.Errorf("%d words in lanes, %d without:\n%q\n%q", len(a), len(b), want.Text, plain.Text)
+			t.Errorf("%d words in chunks, %d without:\n%q\n%q", len(a), len(b), want.Text, plain.Text)
 		}
 		if o.WordTimestamps {
 			checkDigits(t, want, plain)
@@ -211,7 +211,7 @@ func TestLanesDigits(t *testing.T) {
 	}
 }
 
-// checkMarks wants the rounds that chose the tokens to rise from lane to lane.
+// checkMarks wants the rounds that chose the tokens to rise from chunk to chunk.
 func checkMarks(t *testing.T, tr *transcript.Transcript) {
 	t.Helper()
 	last := -1
@@ -228,17 +228,17 @@ func checkMarks(t *testing.T, tr *transcript.Transcript) {
 	}
 }
 
-// TestLanesFor: what is decoded at a time by default follows from the model's memory.
-func TestLanesFor(t *testing.T) {
+// TestChunksFor: what is decoded at a time by default follows from the model's memory.
+func TestChunksFor(t *testing.T) {
 	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
-		if got := lanesFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
+		if got := chunksFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
 			t.Errorf("%d layers of %d: got %d, want %d", tt.layers, tt.width, got, tt.want)
 		}
 	}
 }
 
-// scriptedLanes returns a Transcriber over a script that tells each window's tokens.
-func scriptedLanes(t *testing.T, o Options, decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
+// scriptedChunks returns a Transcriber over a script that tells each window's tokens.
+func scriptedChunks(t *testing.T, o Options, decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
 	t.Helper()
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
@@ -278,8 +278,8 @@ func linesOf(tr *transcript.Transcript) (lines []string) {
 	return lines
 }
 
-// TestLanesRefuses checks that options which cannot be used are refused by name.
-func TestLanesRefuses(t *testing.T) {
+// TestChunksRefuses checks that options which cannot be used are refused by name.
+func TestChunksRefuses(t *testing.T) {
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
 		t.Fatal(err)
@@ -295,24 +295,24 @@ func TestLanesRefuses(t *testing.T) {
 	}
 	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
 		var option *OptionError
-		if _, err := scriptedLanes(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
+		if _, err := scriptedChunks(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("live sound with %s: %v", field, err)
 		}
 	}
 }
 
-// TestLanesError: a window that fails ends the clip, and those begun with it. What was
+// TestChunksError: a window that fails ends the clip, and those begun with it. What was
 // said before it is kept.
-func TestLanesError(t *testing.T) {
+func TestChunksError(t *testing.T) {
 	gone := errors.New("gone")
 	var tok *tokenizer.Tokenizer
-	tr := scriptedLanes(t, Options{Chunked: true, lanes: 4}, func(int, int, decoder.SessionOptions) decodedWindow {
+	tr := scriptedChunks(t, Options{Chunked: true, chunks: 4}, func(int, int, decoder.SessionOptions) decodedWindow {
 		return scriptedText(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
 	})
 	tok = tr.model.Tokenizer
 	tr.network = failing{tr.network, gone}
 	r := tr.newTranscription("", ramp{30000, 3000}, Callbacks{})
-	if err := r.run(t.Context()); !errors.Is(err, gone) {
+	if err := r.transcribe(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("error %v, want %v", err, gone)
 	}
 	if got := r.transcript(); len(got.Segments) == 0 {
@@ -357,7 +357,7 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 	t.Helper()
 	a, b := strings.Fields(got.Text), strings.Fields(plain.Text)
 	if n := len(b); n < 20 || len(a) < n-4 || len(a) > n+4 {
-		t.Errorf("%d words in lanes, %d in sequence:\n%q\n%q", len(a), len(b), got.Text, plain.Text)
+		t.Errorf("%d words in chunks, %d in sequence:\n%q\n%q", len(a), len(b), got.Text, plain.Text)
 	}
 	at, words := 0.0, 0
 	for _, s := range got.Segments {
@@ -382,14 +382,14 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 func TestNoSpeech(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		var tok *tokenizer.Tokenizer
-		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decodedWindow {
+		tr := scriptedChunks(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decodedWindow {
 			d := scriptedText(tok, 0.0, " you", 2.0)
 			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
 			return d
 		})
 		tok = tr.model.Tokenizer
 		r := tr.newTranscription("", ramp{6500, 3000}, Callbacks{})
-		if err := r.run(t.Context()); err != nil {
+		if err := r.transcribe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got := r.transcript()
