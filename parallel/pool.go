@@ -157,13 +157,15 @@ func (p *Pool) Run(parts int, t Task) {
 	defer p.run.Unlock()
 	p.task = t
 	p.unfinished.Store(int64(parts))
-	for i, w := range p.workers {
-		if i+1 < parts {
-			p.shares[i+1].set(Split(parts, len(p.shares), i+1))
-			w.rouse()
-		}
+	// All shares before anyone wakes: a worker that finds the others empty sleeps again, and
+	// would help nobody.
+	used := min(parts, len(p.shares))
+	for i := range used {
+		p.shares[i].set(Split(parts, len(p.shares), i))
 	}
-	p.shares[0].set(Split(parts, len(p.shares), 0))
+	for _, w := range p.workers[:used-1] {
+		w.rouse()
+	}
 	p.doParts(0)
 	p.join()
 	p.task = nil

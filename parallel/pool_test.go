@@ -157,6 +157,32 @@ func TestRunHelps(t *testing.T) {
 	}
 }
 
+// TestRunWakesLast: when a worker is woken, every share is set. A worker that came before the
+// caller's share would help nobody and sleep.
+func TestRunWakesLast(t *testing.T) {
+	const threads = 3
+	p := &Pool{shares: make([]share, threads), finished: make(chan struct{}, 1)}
+	for range threads - 1 {
+		w := &worker{wake: make(chan struct{})} // holds Run until the test receives
+		w.asleep.Store(true)
+		p.workers = append(p.workers, w)
+	}
+	var done sync.WaitGroup
+	done.Go(func() { p.Run(threads, make(counts, threads)) })
+	for i, w := range p.workers {
+		for w.asleep.Load() {
+			runtime.Gosched()
+		}
+		for k := range p.shares {
+			if !p.shares[k].left() {
+				t.Errorf("worker %d is woken before share %d is set", i+1, k)
+			}
+		}
+		<-w.wake
+	}
+	done.Wait()
+}
+
 func TestNilPool(t *testing.T) {
 	var p *Pool
 	defer p.Close()

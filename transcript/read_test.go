@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -92,15 +93,20 @@ func TestReadOnce(t *testing.T) {
 		"spaces.srt":      func(n int) string { return strings.Repeat(" \n", n) + "00:00:00,000 -->" },
 		"infinities.json": func(n int) string { return `{"x":[` + strings.Repeat(`{"a": NaN},`, n) + `{}]}` },
 	} {
+		// The least of three: package regexp keeps what it allocates in pools, which are empty
+		// at first and after a garbage collection.
 		cost := func(n int) int64 {
-			raw := []byte(of(n))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			if _, err := Read(name, raw); err != nil {
-				t.Fatal(err)
+			raw, least := []byte(of(n)), int64(math.MaxInt64)
+			for range 3 {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				if _, err := Read(name, raw); err != nil {
+					t.Fatal(err)
+				}
+				runtime.ReadMemStats(&after)
+				least = min(least, int64(after.TotalAlloc-before.TotalAlloc))
 			}
-			runtime.ReadMemStats(&after)
-			return int64(after.TotalAlloc - before.TotalAlloc)
+			return least
 		}
 		if one, eight := cost(2_000), cost(16_000); eight > 14*one {
 			t.Errorf("%s: eight times the text takes %d bytes, not %d", name, eight, 8*one)

@@ -204,6 +204,9 @@ func TestExitStatus(t *testing.T) {
 		{"watch without an output", []string{"watch", dir}, 2, "--output-dir is missing"},
 		{"raw sound without a rate", with("raw:x"), 2, "as raw:16000"},
 	}
+	old := os.Args
+	defer func() { os.Args = old }()
+	os.Args = []string{old[0], "not", "an", "argument"}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, stderr := program(t, strings.NewReader(""), tt.args...)
