@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // ebml returns an element of Matroska.
@@ -291,7 +293,7 @@ func probed(t *testing.T, path string) (spans []span, file, sound float64) {
 // would not show. It takes a minute and a half of processor time, since ffmpeg runs some 600 times; with -short some rows
 // do.
 func TestContainerClock(t *testing.T) {
-	realFFmpeg(t)
+	needs.Program(t, "ffmpeg")
 	dir := t.TempDir()
 	run := func(t *testing.T, args string, path string) {
 		t.Helper()

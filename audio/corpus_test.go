@@ -6,21 +6,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// shared returns a path under ../shared/data, beside the repository, and skips
-// the test where that folder is not there.
-func shared(t testing.TB, path string) string {
-	t.Helper()
-	p := filepath.Join("..", "..", "shared", "data", path)
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("no shared data beside the repository: %v", err)
-	}
-	return p
-}
+	"verity/internal/testing/needs"
+)
 
 // readAll reads a clip to its end in uneven pieces.
 func readAll(t testing.TB, c *Clip) ([]float32, error) {
@@ -42,7 +32,7 @@ func readAll(t testing.TB, c *Clip) ([]float32, error) {
 // TestBadWAV opens every file of the collection: samples or one clear error.
 // What is odd but valid must give as many samples as ffmpeg found.
 func TestBadWAV(t *testing.T) {
-	f, err := os.Open(shared(t, "badwav/manifest.jsonl"))
+	f, err := os.Open(needs.SharedFile(t, "badwav/manifest.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +61,7 @@ var badRefused = map[string]string{
 }
 
 func (item badItem) test(t *testing.T) {
-	name := shared(t, filepath.Join("badwav", item.File))
+	name := needs.SharedFile(t, "badwav/"+item.File)
 	c, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), name)
 	var pcm []float32
 	if err == nil {

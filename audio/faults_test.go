@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // unknownLength sets the number of samples in a FLAC file's header to 0.
@@ -262,7 +264,7 @@ func TestPartsKnowNothing(t *testing.T) {
 
 // TestSharedFaults reads the two sound files of the collection of faults.
 func TestSharedFaults(t *testing.T) {
-	c, err := Open(t.Context(), shared(t, "faults/id3v1.flac"))
+	c, err := Open(t.Context(), needs.SharedFile(t, "faults/id3v1.flac"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +272,7 @@ func TestSharedFaults(t *testing.T) {
 	if pcm, err := readAll(t, c); len(pcm) != 33360 || err != nil {
 		t.Errorf("id3v1.flac: %d samples, %v; want 33360", len(pcm), err)
 	}
-	w, err := Open(t.Context(), shared(t, "faults/trunc.wav"))
+	w, err := Open(t.Context(), needs.SharedFile(t, "faults/trunc.wav"))
 	if err != nil {
 		t.Fatal(err)
 	}

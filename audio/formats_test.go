@@ -3,15 +3,16 @@ package audio
 import (
 	"errors"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // decode reads a whole file of the shared formats.
 func decode(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := Open(t.Context(), shared(t, filepath.Join("speech/formats", name)))
+	c, err := Open(t.Context(), needs.SharedFile(t, "speech/formats/"+name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestFormats(t *testing.T) {
 // TestAntiphase: the mean of opposite channels is silence, as with every upstream, and a warning says so.
 func TestAntiphase(t *testing.T) {
 	for name, want := range map[string]bool{"stereo_antiphase.wav": true, "s16_44k1_stereo.wav": false, "s16.wav": false} {
-		c, err := Open(t.Context(), shared(t, filepath.Join("speech/formats", name)))
+		c, err := Open(t.Context(), needs.SharedFile(t, "speech/formats/"+name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestRefusedFormats(t *testing.T) {
 		{"ima_adpcm.wav", "IMA ADPCM"}, {"ms_adpcm.wav", "Microsoft ADPCM"},
 	}
 	for _, tt := range tests {
-		path := shared(t, filepath.Join("speech/formats", tt.file))
+		path := needs.SharedFile(t, "speech/formats/"+tt.file)
 		c, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), path)
 		if err == nil {
 			c.Close()

@@ -5,43 +5,46 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
-// mp3Files returns the MP3 files of the tests, with those of ../shared if it is there; the
-// long ones not with -short.
-func mp3Files(t *testing.T) map[string][]byte {
+// eachMP3 calls f with MP3 files up to a size, of the repository and of ../shared; those of 300 kB
+// not with -short.
+func eachMP3(t *testing.T, most int, f func(t *testing.T, name string, file []byte)) {
 	t.Helper()
-	files := map[string][]byte{}
-	for _, pattern := range []string{"testdata/sounds/*.mp3", "../../shared/data/speech/*/*.mp3"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if testing.Short() {
+		most = min(most, 300_000)
+	}
+	all := func(t *testing.T, names []string) {
 		for _, name := range names {
 			b, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(b) < 300_000 || !testing.Short() {
-				files[filepath.Base(name)] = b
+			if len(b) <= most {
+				f(t, filepath.Base(name), b)
 			}
 		}
 	}
-	if len(files) < 4 {
-		t.Fatalf("got %d files, want those of testdata at least", len(files))
+	names, err := filepath.Glob("testdata/sounds/*.mp3")
+	if err != nil || len(names) < 4 {
+		t.Fatalf("got %q of testdata, want four files; %v", names, err)
 	}
-	return files
+	all(t, names)
+	t.Run("../shared", func(t *testing.T) { all(t, needs.Shared(t, "speech/*/*.mp3")) })
 }
 
 // TestMP3Runs: runs that are decoded side by side give what one decoder gives that goes
 // through the whole file.
 func TestMP3Runs(t *testing.T) {
-	for name, b := range mp3Files(t) {
+	eachMP3(t, math.MaxInt, func(t *testing.T, name string, b []byte) {
 		c, err := openBytes(b)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -68,16 +71,13 @@ func TestMP3Runs(t *testing.T) {
 				break
 			}
 		}
-	}
+	})
 }
 
 // TestMP3Damage: a file with bytes overwritten here and there gives as many samples as
 // before, the same each time, and what lies apart from the damage is not changed.
 func TestMP3Damage(t *testing.T) {
-	for name, file := range mp3Files(t) {
-		if len(file) > 100_000 {
-			continue
-		}
+	eachMP3(t, 100_000, func(t *testing.T, name string, file []byte) {
 		whole := mp3Samples(t, name, file)
 		bad := slices.Clone(file)
 		for at := len(bad) / 2; at < len(bad)/2+4; at++ {
@@ -93,7 +93,7 @@ func TestMP3Damage(t *testing.T) {
 		if n := len(got) - len(whole); n < -4*1152 || n > 0 { // frames whose headers are gone, or do not follow each other
 			t.Errorf("%s: got %d samples with damage, %d without", name, len(got), len(whole))
 		}
-	}
+	})
 }
 
 // TestMP3Scattered: frames that cannot be decoded are silence however many there are, as long as
@@ -126,7 +126,7 @@ func TestMP3Scattered(t *testing.T) {
 // TestMP3Forbidden: a frame with a value that the standard forbids is damaged, in every granule of
 // every channel; what else its side information may hold is not.
 func TestMP3Forbidden(t *testing.T) {
-	for name, file := range mp3Files(t) {
+	eachMP3(t, math.MaxInt, func(t *testing.T, name string, file []byte) {
 		f := newFile(bytes.NewReader(file), 0, int64(len(file)))
 		frames := &mpegFrames{file: f, in: f.cursor(0)}
 		frame, at, _, err := frames.next()
@@ -137,7 +137,7 @@ func TestMP3Forbidden(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-			continue
+			return
 		}
 		h := frames.header
 		side, granules, bits, compress := 4+h.crc, 2, 59, 4
@@ -180,15 +180,12 @@ func TestMP3Forbidden(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestMP3Checksum: of two streams that were joined without tags, one may have checksums.
 func TestMP3Checksum(t *testing.T) {
-	for name, file := range mp3Files(t) {
-		if len(file) > 100_000 {
-			continue
-		}
+	eachMP3(t, 100_000, func(t *testing.T, name string, file []byte) {
 		f := newFile(bytes.NewReader(file), 0, int64(len(file)))
 		frames := &mpegFrames{file: f, in: f.cursor(0)}
 		var plain, summed, kept []byte
@@ -210,7 +207,7 @@ func TestMP3Checksum(t *testing.T) {
 				t.Errorf("%s: %d samples, want the %d without checksums; %v, %q", name, len(got.samples), len(want.samples), got.err, got.warnings())
 			}
 		}
-	}
+	})
 }
 
 // TestNoPadding: with less padding than the delay of decoders, as by libshine, nothing is missing but what

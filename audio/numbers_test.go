@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // floatFiles returns files of every format that holds floats: mono at 16 kHz, with the samples.
@@ -150,10 +150,7 @@ func TestNoNumbersFFmpeg(t *testing.T) {
 
 // TestNoNumbersReport reads the file of a report.
 func TestNoNumbersReport(t *testing.T) {
-	name := shared(t, "reports/nan1.wav")
-	if _, err := os.Stat(filepath.Clean(name)); err != nil {
-		t.Skip(err)
-	}
+	name := needs.SharedFile(t, "reports/nan1.wav")
 	c, err := Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
@@ -168,15 +165,10 @@ func TestNoNumbersReport(t *testing.T) {
 func TestDamageStays(t *testing.T) {
 	pcm := make([]float32, 2*SampleRate)
 	pcm[SampleRate] = float32(math.NaN())
-	clips := []*Clip{FromSamples("samples", pcm)}
-	if path := "../../shared/data/reports/gap10.mka"; fileExists(path) {
-		c, err := Open(t.Context(), path)
+	test := func(t *testing.T, c *Clip, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clips = append(clips, c)
-	}
-	for _, c := range clips {
 		defer c.Close()
 		if _, err := NewSpectrogram(t.Context(), c, Options{}); err != nil {
 			t.Fatal(err)
@@ -192,9 +184,9 @@ func TestDamageStays(t *testing.T) {
 			t.Errorf("%s: %v; read again it is damaged at %v, want %v", c.Name(), err, c.Damaged(), want)
 		}
 	}
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	t.Run("samples", func(t *testing.T) { test(t, FromSamples("samples", pcm), nil) })
+	t.Run("gap10.mka", func(t *testing.T) {
+		c, err := Open(t.Context(), needs.SharedFile(t, "reports/gap10.mka"))
+		test(t, c, err)
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // oggPages cuts a file into pages.
@@ -153,7 +155,7 @@ func TestOggLateTrack(t *testing.T) {
 
 // TestOggTracksFFmpeg: of what ffmpeg writes the same track is read here and by ffmpeg.
 func TestOggTracksFFmpeg(t *testing.T) {
-	realFFmpeg(t)
+	needs.Program(t, "ffmpeg")
 	two := makeFile(t, "two.ogg", strings.Fields("-f lavfi -i sine=d=1:sample_rate=48000 -f lavfi -i sine=d=2 -map 0 -map 1 -c:a:0 libopus "+
 		"-c:a:1 libvorbis -metadata:s:a:0 language=ger -metadata:s:a:1 language=eng -metadata:s:a:1 title=Comments")...)
 	speex := makeFile(t, "speex.ogg", strings.Fields("-f lavfi -i sine=d=1:sample_rate=16000 -i "+two+" -map 0 -map 1:1 -c:a:0 libspeex -c:a:1 copy")...)

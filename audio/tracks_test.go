@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // TestChooseTrack: a number or a language chooses; nothing means the default track, else the first.
@@ -111,7 +113,7 @@ func makeFile(t *testing.T, name string, args ...string) string {
 
 // TestFFmpegShort: a file that ffmpeg reads is shorter than it states. ffmpeg says nothing about it.
 func TestFFmpegShort(t *testing.T) {
-	realFFmpeg(t)
+	needs.Program(t, "ffmpeg")
 	for name, args := range map[string]string{"x.aiff": "-c:a adpcm_ima_qt", "x.flv": "-c:a libmp3lame", "x.m4a": "-c:a aac"} {
 		path := makeFile(t, name, strings.Fields("-f lavfi -i sine=d=4:sample_rate=44100 "+args)...)
 		file, err := os.ReadFile(path)
@@ -138,8 +140,8 @@ func TestFFmpegShort(t *testing.T) {
 
 // TestFFmpegTracks: of a file that ffmpeg reads, the same track is chosen as of one that is read here.
 func TestFFmpegTracks(t *testing.T) {
-	realFFmpeg(t)
-	name := shared(t, "reports/two.mka")
+	needs.Program(t, "ffmpeg")
+	name := needs.SharedFile(t, "reports/two.mka")
 	for want, seconds := range map[string]float64{"": 1.9, "1": 3.03, "de": 3.03, "en": 1.9} {
 		for _, codec := range []string{"copy", "aac"} {
 			path := makeFile(t, "x.mkv", "-i", name, "-map", "0", "-c:a", codec)

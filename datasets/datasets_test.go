@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+
+	"verity/internal/testing/needs"
 )
 
 // tree writes files, given as name and content, below a new folder. A name that
@@ -211,10 +212,6 @@ func TestParquetColumns(t *testing.T) {
 }
 
 func TestSharedCorpora(t *testing.T) {
-	shared := filepath.Join("..", "..", "shared", "data")
-	if _, err := os.Stat(shared); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("corpora: %s is not there", shared)
-	}
 	tests := []struct {
 		path   string
 		format string
@@ -228,7 +225,7 @@ func TestSharedCorpora(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.path, func(t *testing.T) {
-			d, err := Open(t.Context(), filepath.Join(shared, tt.path), Options{})
+			d, err := Open(t.Context(), needs.SharedFile(t, tt.path), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
+	"verity/internal/testing/needs"
 	"verity/model"
 	"verity/model/digits"
 	"verity/parallel"
@@ -75,19 +76,12 @@ func (h hearing) logits(t *testing.T, text []tokenizer.Token) [][]float32 {
 	return split
 }
 
-// TestInt8Words transcribes the demo recording in int8 and in float32, and strings of
-// digits by the test speakers where ../shared has them: the word error rates differ by at
-// most half a point.
+// TestInt8Words transcribes the demo recording and strings of digits by the test speakers in int8
+// and in float32: the word error rates differ by at most half a point.
 func TestInt8Words(t *testing.T) {
-	if testing.Short() {
-		t.Skip("bits are the same on every instruction set, so rates are")
-	}
+	needs.Long(t, "bits are the same on every instruction set, so rates are")
 	clips := []spoken{{"digits.wav", samples(t, "digits.wav", digits.Sample()), "one nine seven six eight three five two seven four"}}
-	found := strung(t)
-	if found == nil {
-		t.Log("*** SKIPPED: ../shared has no recordings of digits; the demo recording alone says little ***")
-	}
-	clips = append(clips, found...)
+	clips = append(clips, strung(t)...)
 	rate := func(store precision.Format) (float64, int) {
 		c := words(t, store, clips)
 		n := c.Hits + c.Subs + c.Dels
@@ -96,9 +90,6 @@ func TestInt8Words(t *testing.T) {
 	wide, n := rate(precision.F32)
 	narrow, _ := rate(precision.Int8)
 	t.Logf("%d words in %d recordings: %.2f %% wrong in float32, %.2f %% in int8", n, len(clips), wide, narrow)
-	if found == nil {
-		return // too few words for half a point
-	}
 	if !(math.Abs(narrow-wide) <= 0.5) { // true for NaN
 		t.Errorf("word error rate %.2f %% in int8, %.2f %% in float32: more than half a point apart", narrow, wide)
 	}
@@ -112,14 +103,11 @@ type spoken struct {
 }
 
 // strung returns concatenated recordings of single digits by test speakers, two to six of
-// one speaker with pauses between; nil if the recordings are missing.
+// one speaker with pauses between.
 func strung(t *testing.T) (list []spoken) {
 	t.Helper()
-	const dir = "../../shared/data/digits"
-	f, err := os.Open(filepath.Join(dir, "manifest.jsonl"))
-	if os.IsNotExist(err) {
-		return nil
-	}
+	manifest := needs.SharedFile(t, "digits/manifest.jsonl")
+	f, err := os.Open(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +127,7 @@ func strung(t *testing.T) (list []spoken) {
 		if row.Split != "test" {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, row.File))
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(manifest), row.File))
 		if err != nil {
 			t.Fatal(err)
 		}

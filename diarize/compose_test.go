@@ -16,11 +16,9 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/internal/testing/needs"
 	"verity/parallel"
 )
-
-// shared is where real recordings lie beside the repository.
-const shared = "../../shared/data"
 
 // utterances returns the files of four speakers of LibriSpeech.
 func utterances(t *testing.T) map[int][]string {
@@ -30,9 +28,8 @@ func utterances(t *testing.T) map[int][]string {
 		"speakers/librispeech/4088-*.opus", "speakers/librispeech/4406-*.opus", "speakers/librispeech/5652-*.opus",
 		"librispeech/LibriSpeech/mini/8226/*/*.flac",
 	} {
-		files[i+1], _ = filepath.Glob(filepath.Join(shared, pattern))
-		if len(files[i+1]) < 20 {
-			t.Skip("needs recordings of speakers beside the repository: " + filepath.Join(shared, pattern))
+		if files[i+1] = needs.Shared(t, pattern); len(files[i+1]) < 20 {
+			t.Fatalf("%s: %d files, want 20", pattern, len(files[i+1]))
 		}
 	}
 	return files
@@ -201,11 +198,7 @@ func otherVoices(t *testing.T, seed uint64) map[int][]string {
 		"longform/sonnet*.mp3", "ljspeech/*", "nl/nl_rhasspy*", "de/*", "longform/*cities*", "speeches/*bush*", "speeches/*jfk*",
 		"librispeech/hf*",
 	} {
-		files, _ := filepath.Glob(filepath.Join(shared, "speech", pattern))
-		if len(files) == 0 {
-			t.Skip("needs recordings beside the repository: " + filepath.Join(shared, "speech", pattern))
-		}
-		voices = append(voices, files)
+		voices = append(voices, needs.Shared(t, "speech/"+pattern))
 	}
 	files := map[int][]string{}
 	for i, voice := range rand.New(rand.NewPCG(seed, 77)).Perm(len(voices))[:4] {
@@ -219,8 +212,7 @@ func otherVoices(t *testing.T, seed uint64) map[int][]string {
 func recordings(t *testing.T, set string) (all []recording) {
 	switch set {
 	case "ami":
-		names, _ := filepath.Glob(filepath.Join(shared, "speakers/ami/*.rttm"))
-		for _, name := range names {
+		for _, name := range needs.Shared(t, "speakers/ami/*.rttm") {
 			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +233,7 @@ func recordings(t *testing.T, set string) (all []recording) {
 	case "alone": // ten minutes: three are silent in the middle, the last three and a half are noisy
 		files := utterances(t)
 		files[5] = []string{"../model/base/jfk.flac"}
-		files[6], _ = filepath.Glob(filepath.Join(shared, "speech/longform/sonnet*.mp3"))
+		files[6] = needs.Shared(t, "speech/longform/sonnet*.mp3")
 		for who := 1; who <= len(files); who++ {
 			x := recording{name: fmt.Sprint("reader ", who), speakers: 1}
 			speech := func(until int) {

@@ -43,7 +43,7 @@ func TestBroken(t *testing.T) {
 	sick := testmodel.Changed(t, digits.Target(), "model.encoder.layers.1.fc1.weight", notANumber)
 	selfless := target // the target as somebody else holds it, whose decoder has gone bad
 	selfless.Checkpoint = open(testmodel.Changed(t, digits.Target(), "model.decoder.layers.2.fc1.bias", notANumber), "twin")
-	sounds := recordings(t)
+	sounds := recordings()
 	for _, tt := range []struct {
 		name, thing, place string
 		a                  assistant.Assistant
@@ -144,7 +144,7 @@ func (p *moodyDrafter) Propose(ctx context.Context, dst []assistant.Token, limit
 func TestBrokenOnce(t *testing.T) {
 	m := demoModels(t, 1)["demo"]
 	a := m.Assistant
-	clip := func() *audio.Clip { return recordings(t)[0].open(t) }
+	clip := func() *audio.Clip { return recordings()[0].open(t) }
 	// Every window fails the gates: four attempts each, of windows of one second.
 	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: math.Inf(1)}
 	for i := range 8 {
@@ -185,7 +185,7 @@ func TestBrokenCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Transcribe(ctx, recordings(t)[0].open(t), Callbacks{})
+	got, err := tr.Transcribe(ctx, recordings()[0].open(t), Callbacks{})
 	if err == nil || ctx.Err() == nil || got.Stats.Broken != "" {
 		t.Errorf("error %v, broken %q: want the end of the context", err, got.Stats.Broken)
 	}

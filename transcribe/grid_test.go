@@ -17,6 +17,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/internal/testing/needs"
 	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/digits"
@@ -53,22 +54,9 @@ type recording struct {
 	span Span
 }
 
-// recordings returns eight stretches of real speech: of the demo recording, and
-// strings of digits where ../shared has them.
-func recordings(t *testing.T) []recording {
-	t.Helper()
+// recordings returns eight stretches of the demo recording, which is real speech.
+func recordings() []recording {
 	list := []recording{{"demo", digits.Sample(), Span{0, 4}}, {"demo", digits.Sample(), Span{1, 9.5}}, {"demo", digits.Sample(), Span{3, 5}}, {"demo", digits.Sample(), Span{6, 10}}}
-	files, err := filepath.Glob("../../shared/data/digits/fsdd/[2579]_jackson_7.wav")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, recording{filepath.Base(name), b, Span{0, 8}})
-	}
 	for i := 0; len(list) < 8; i++ {
 		list = append(list, recording{"demo", digits.Sample(), Span{float64(i), float64(i) + 2.5}})
 	}
@@ -186,7 +174,16 @@ func TestGrid(t *testing.T) {
 		}
 		points = sample(points, n)
 	}
-	sounds := recordings(t)
+	sounds := recordings()
+	t.Run("../shared", func(t *testing.T) { // single digits instead of half of them
+		for i, name := range needs.Shared(t, "digits/fsdd/[2579]_jackson_7.wav") {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sounds[4+i] = recording{filepath.Base(name), b, Span{0, 8}}
+		}
+	})
 	models := map[string]*Model{}
 	for threads := 1; threads <= 2; threads++ {
 		for name, m := range demoModels(t, threads) {
@@ -282,7 +279,7 @@ func written(said outcome, n int) (lines []transcript.Cue) {
 // sampling keeps no bits, so compare refuses it.
 func TestGridNotices(t *testing.T) {
 	testmodel.Serial(t)
-	m, s := demoModels(t, 1)["demo"], recordings(t)[1]
+	m, s := demoModels(t, 1)["demo"], recordings()[1]
 	m = with(m, m.Assistant, constant(3))
 	rejecting := withOptions(m, m.Assistant, LoadOptions{Policy: constant(3), Rejection: true})
 	want, err := s.transcribe(t.Context(), m, 1)

@@ -11,6 +11,7 @@ import (
 
 	"verity/cmd/internal/cli"
 	"verity/eval/report"
+	"verity/internal/testing/needs"
 )
 
 // shelf writes a dataset: sounds with their texts, and whatever else is asked for.
@@ -259,10 +260,7 @@ func TestDigitsDemo(t *testing.T) {
 
 // TestDigitsCompare compares the digits model with its assistant on real speech.
 func TestDigitsCompare(t *testing.T) {
-	manifest := filepath.Join("..", "..", "..", "shared", "data", "digits", "manifest.jsonl")
-	if _, err := os.Stat(manifest); err != nil {
-		t.Skipf("SKIPPED: %s is not here: TestDigitsDemo alone hears real speech", manifest)
-	}
+	manifest := needs.SharedFile(t, "digits/manifest.jsonl")
 	code, stdout, stderr := program(t, nil, "compare", "-d", manifest+":test", "--limit", "12", "--draft-tokens", "4", "--normalizer", "basic", "--json")
 	var d struct{ Pairs []report.Comparison }
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil || len(d.Pairs) != 1 {

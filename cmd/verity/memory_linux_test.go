@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 			checkEstimate(t, small, all)
 		}
 		got := all - peak(t, program, tiny, sound, precision)
-		a, b := needs(t, small, size), needs(t, tiny, size)
+		a, b := needed(t, small, size), needed(t, tiny, size)
 		weights, rest := a.weights-b.weights, a.rest-b.rest
 		most := weights*115/100 + rest
 		t.Logf("%s: %d MB more than tiny; weights %d MB, caches and activations %d MB; allowed %d MB", precision, got>>20, weights>>20, rest>>20, most>>20)
@@ -83,8 +83,8 @@ func checkEstimate(t *testing.T, dir string, got int64) {
 // need is what a model must hold in memory.
 type need struct{ weights, rest int64 }
 
-// needs derives it from the sizes of the network.
-func needs(t *testing.T, dir string, size int64) need {
+// needed derives it from the sizes of the network.
+func needed(t *testing.T, dir string, size int64) need {
 	t.Helper()
 	c, err := model.Open(t.Context(), dir)
 	if err != nil {

@@ -45,7 +45,7 @@ func layerOf(dir string) int {
 }
 
 // testOnly are rooms that no program may contain.
-var testOnly = []string{"internal/testing/golden", "internal/testing/testmodel", "model/digits"}
+var testOnly = []string{"internal/testing/golden", "internal/testing/needs", "internal/testing/testmodel", "model/digits"}
 
 // commandOnly are modules that only commands may use, and tests.
 var commandOnly = []string{
@@ -178,5 +178,22 @@ func checkComment(t *testing.T, s source) {
 	}
 	if text := s.file.Doc.Text(); !strings.HasPrefix(text, want) {
 		t.Errorf("%s/%s: the package comment does not begin with %q", s.dir, s.name, want)
+	}
+}
+
+// TestShared: tests find recordings beside the repository, and skip without them, through one
+// package only.
+func TestShared(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test() || s.dir == "internal/testing/needs" || s.dir == "tools/lint" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if ok && (strings.Contains(lit.Value, "/shared/") || strings.Contains(lit.Value, "shared/data")) {
+				t.Errorf("%s: %s: want needs.Shared of internal/testing/needs", s.set.Position(lit.Pos()), lit.Value)
+			}
+			return true
+		})
 	}
 }

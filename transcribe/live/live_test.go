@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"verity/audio"
+	"verity/internal/testing/needs"
 	"verity/model"
 	"verity/model/base"
 	"verity/model/digits"
@@ -415,11 +415,7 @@ func TestCommittedNoise(t *testing.T) {
 	if base.Base() == nil {
 		t.Skip("built without the model inside")
 	}
-	const name = "../../../shared/data/speech/nospeech/noise_1000ms.wav"
-	if _, err := os.Stat(name); err != nil {
-		t.Skip("needs ../shared: ", err)
-	}
-	pcm := pcmOf(t, name)
+	pcm := pcmOf(t, needs.SharedFile(t, "speech/nospeech/noise_1000ms.wav"))
 	c, err := model.OpenFS(base.Base(), "base")
 	if err != nil {
 		t.Fatal(err)

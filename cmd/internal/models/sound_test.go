@@ -2,18 +2,16 @@ package models
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // TestDescribeSound describes a file with two tracks, and one of a format that has no tracks.
 func TestDescribeSound(t *testing.T) {
-	two := filepath.Join("..", "..", "..", "..", "shared", "data", "reports", "two.mka")
-	if _, err := os.Stat(two); err != nil {
-		t.Skipf("no shared data beside the repository: %v", err)
-	}
+	two := needs.SharedFile(t, "reports/two.mka")
 	var text, object strings.Builder
 	if err := describeSound(t.Context(), &text, two, false); err != nil {
 		t.Fatal(err)
