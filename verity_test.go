@@ -260,7 +260,7 @@ func TestOptions(t *testing.T) {
 	} {
 		_, err := verity.OpenFS(t.Context(), digits.Target(), "demo", o)
 		var option *transcribe.OptionError
-		if !errors.As(err, &option) || option.Field != field {
+		if !errors.As(err, &option) || option.Option != field {
 			t.Errorf("error = %v, want one of %s", err, field)
 		}
 	}

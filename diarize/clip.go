@@ -35,7 +35,7 @@ type window struct {
 }
 
 // Clip returns who speaks when in a clip, which it reads to its end twice and leaves rewound.
-// The result is empty where nobody speaks. Errors are those of the clip and the context, and an *OptionError.
+// The result is empty where nobody speaks. Errors are those of the clip and the context, and an *option.Error.
 func Clip(ctx context.Context, clip *audio.Clip, o Options) ([]Turn, error) {
 	d, err := Analyze(ctx, clip, o)
 	if err != nil {

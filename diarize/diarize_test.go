@@ -15,6 +15,7 @@ import (
 
 	"verity/audio"
 	"verity/internal/kernel"
+	"verity/internal/option"
 	"verity/parallel"
 )
 
@@ -155,8 +156,8 @@ func TestOptions(t *testing.T) {
 		{Known: []Voice{{"Ann", make([]float32, voiceSize)}}}, {Known: []Voice{{"Ann", axis(0, 1, 0)}, {"Ann", axis(1, 0, 0)}}},
 	} {
 		_, err := Clip(context.Background(), audio.FromSamples("", nil), o)
-		if e := new(OptionError); !errors.As(err, &e) {
-			t.Errorf("%+v: got error %v, want an OptionError", o, err)
+		if e := new(option.Error); !errors.As(err, &e) {
+			t.Errorf("%+v: got error %v, want an option.Error", o, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

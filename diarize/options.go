@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"verity/internal/option"
 	"verity/parallel"
 )
 
@@ -32,15 +33,6 @@ type Options struct {
 	Progress func(done float64)
 }
 
-// An OptionError says which field of Options cannot be used, and why.
-type OptionError struct {
-	Field, Problem string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("diarize: option %s: %s", e.Field, e.Problem)
-}
-
 // Parse reads how many speakers there are: voice (to find out), a number, or bounds of it, such as 2-4.
 func Parse(text string) (Options, error) {
 	first, second, bounded := strings.Cut(text, "-")
@@ -60,21 +52,21 @@ func Parse(text string) (Options, error) {
 	return Options{Speakers: least}, nil
 }
 
-// Check returns an *OptionError if o cannot be used.
+// Check returns an *option.Error if o cannot be used.
 func (o Options) Check() error {
 	for _, n := range []struct {
 		field string
 		got   int
 	}{{"Speakers", o.Speakers}, {"Min", o.Min}, {"Max", o.Max}} {
 		if n.got < 0 || n.got > MaxSpeakers {
-			return &OptionError{n.field, fmt.Sprintf("got %d, want at most %d, or 0 to find the number", n.got, MaxSpeakers)}
+			return option.New(n.field, n.got, fmt.Sprintf("want at most %d, or 0 to find the number", MaxSpeakers))
 		}
 	}
 	switch {
 	case o.Speakers > 0 && (o.Min > 0 || o.Max > 0):
-		return &OptionError{"Speakers", "excludes Min and Max"}
+		return option.New("Speakers", o.Speakers, "excludes Min and Max")
 	case o.Max > 0 && o.Min > o.Max:
-		return &OptionError{"Min", fmt.Sprintf("got %d, want at most Max, %d", o.Min, o.Max)}
+		return option.New("Min", o.Min, fmt.Sprintf("want at most Max, %d", o.Max))
 	}
 	return o.checkKnown()
 }

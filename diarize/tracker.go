@@ -19,7 +19,7 @@ type Tracker struct {
 	vectors  []float32
 }
 
-// NewTracker returns an *OptionError if o cannot be used. Progress has no effect.
+// NewTracker returns an *option.Error if o cannot be used. Progress has no effect.
 func NewTracker(o Options) (*Tracker, error) {
 	o.Progress = nil
 	return &Tracker{o: o}, o.Check()

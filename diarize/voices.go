@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"verity/audio"
+	"verity/internal/option"
 	"verity/parallel"
 )
 
@@ -53,7 +54,7 @@ func NewVoice(ctx context.Context, name string, clip *audio.Clip, p *parallel.Po
 	return Voice{name, d.Voices[0]}, nil
 }
 
-// checkKnown returns an *OptionError for the first of the known voices that cannot be used.
+// checkKnown returns an *option.Error for the first of the known voices that cannot be used.
 func (o Options) checkKnown() error {
 	for i, v := range o.Known {
 		problem := ""
@@ -70,7 +71,7 @@ func (o Options) checkKnown() error {
 			}
 		}
 		if problem != "" {
-			return &OptionError{"Known", problem}
+			return option.New("Known", nil, problem)
 		}
 	}
 	return nil

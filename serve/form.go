@@ -481,7 +481,7 @@ func (q *request) setChunking(f formField) error {
 		return f.bad("a number")
 	}
 	if err := turns.Check(); err != nil {
-		return turnProblem("chunking_strategy", err)
+		return optionProblem(err, "chunking_strategy.", nil)
 	}
 	q.decoding.VAD = &v
 	return nil

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"verity/internal/option"
 )
 
 const (
@@ -318,8 +320,8 @@ func checkOrigins(origins []string) error {
 		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && o == u.Scheme+"://"+u.Host &&
 			u.Host != "*." && !strings.Contains(strings.TrimPrefix(u.Host, "*."), "*")
 		if o != "*" && o != DesktopOrigins && !isOrigin {
-			return &OptionError{"Origins", fmt.Sprintf("got %.200q, want scheme and host, as https://example.org, "+
-				"https://*.example.org or http://localhost:3000, or %s or *", o, DesktopOrigins)}
+			return option.New("Origins", nil, fmt.Sprintf("got %.200q, want scheme and host, as https://example.org, "+
+				"https://*.example.org or http://localhost:3000, or %s or *", o, DesktopOrigins))
 		}
 	}
 	return nil

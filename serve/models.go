@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"verity/internal/option"
 	"verity/internal/show"
 	"verity/transcribe"
 )
@@ -59,22 +60,17 @@ func newModelPool(s *Server, first *transcribe.Model) *modelPool {
 	return p
 }
 
-// An OptionError reports a field of Options that cannot be used.
-type OptionError struct{ Field, Reason string }
-
-func (e *OptionError) Error() string { return "serve: option " + e.Field + ": " + e.Reason }
-
 // check refuses models that no request could use.
 func (p *modelPool) check() error {
 	limit := p.server.opt.MaxMemory
 	for _, m := range p.slots {
 		switch {
 		case p.find(m.Name) != m:
-			return &OptionError{"More", fmt.Sprintf(
-				"got two models that requests would call %q, want a name for each: rename one", m.Name)}
+			return option.New("More", nil, fmt.Sprintf(
+				"got two models that requests would call %q, want a name for each: rename one", m.Name))
 		case limit > 0 && m.Bytes > limit:
-			return &OptionError{"MaxMemory",
-				fmt.Sprintf("got %d MiB, want at least %d, for the weights of %s", limit>>20, (m.Bytes+1<<20-1)>>20, m.Name)}
+			return option.New("MaxMemory", nil, fmt.Sprintf(
+				"got %d MiB, want at least %d, for the weights of %s", limit>>20, (m.Bytes+1<<20-1)>>20, m.Name))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"verity/transcribe"
+	"verity/internal/option"
 )
 
 // A problem is an error in the form of OpenAI's API.
@@ -164,21 +164,27 @@ var fieldOfOption = map[string]string{
 	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
 	"WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
 	"Speakers": "speakers", "Terms": "keywords[]",
+	"Threshold": "threshold", "PaddingMS": "prefix_padding_ms", "SilenceMS": "silence_duration_ms", // of turn detection
 }
 
-// requestProblem returns the problem that err is or wraps. For an error about an option it returns a problem with the
-// parameter that sets the option, named with prefix before it. Nil means that the client is not at fault.
+// requestProblem returns the problem that err is or wraps. For an error about an option it names the parameter that
+// sets the option, with prefix before it. Nil means that the client is not at fault.
 func (s *Server) requestProblem(err error, prefix string) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	option, ok := errors.AsType[*transcribe.OptionError](err)
+	return optionProblem(err, prefix, s.opt.Fields)
+}
+
+// optionProblem returns the problem of an error about an option; nil for another error.
+func optionProblem(err error, prefix string, fields []Field) *problem {
+	bad, ok := errors.AsType[*option.Error](err)
 	if !ok {
 		return nil
 	}
-	name := fieldOfOption[option.Field]
-	for _, f := range s.opt.Fields {
-		if name == "" && f.Option == option.Field {
+	name := fieldOfOption[bad.Option]
+	for _, f := range fields {
+		if name == "" && f.Option == bad.Option {
 			name = f.Name
 		}
 	}
@@ -187,12 +193,12 @@ func (s *Server) requestProblem(err error, prefix string) *problem {
 	}
 	name = prefix + name
 	switch {
-	case option.Field == "Task":
+	case bad.Option == "Task":
 		return badRequest(name, "This model knows English only and cannot translate.")
-	case option.Field == "WordTimestamps":
+	case bad.Option == "WordTimestamps":
 		return badRequest(name, "This model cannot give the times of words.")
-	case option.Value == nil:
-		return badRequest(name, "%s: %s", name, option.Reason)
+	case bad.Value == nil:
+		return badRequest(name, "%s: %s", name, bad.Reason)
 	}
-	return badRequest(name, "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
+	return badRequest(name, "%s: got %.80q: %s", name, fmt.Sprint(bad.Value), bad.Reason)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
-	"verity/transcribe"
+	"verity/internal/option"
 	"verity/transcribe/live"
 )
 
@@ -119,8 +119,8 @@ func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *proble
 	}
 	if err != nil {
 		why := err.Error()
-		if option, ok := errors.AsType[*transcribe.OptionError](err); ok {
-			why = option.Reason // without the name of the Go field
+		if bad, ok := errors.AsType[*option.Error](err); ok {
+			why = bad.Reason // without the name of the Go field
 		}
 		return c, serverError(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", why)
 	}

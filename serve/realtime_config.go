@@ -266,7 +266,7 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 		c.rate = defaultRate(c.encoding)
 	}
 	if bad := c.turns.Check(); err == nil && detects && bad != nil {
-		return turnProblem(at, bad)
+		return optionProblem(bad, at+".", nil)
 	}
 	if err == nil {
 		return nil
@@ -284,18 +284,6 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 func isSet(value json.RawMessage) bool {
 	var language string
 	return json.Unmarshal(value, &language) == nil && languageOf(language) != ""
-}
-
-// turnProblem returns the problem with an option of turn detection, whose members are at a path.
-func turnProblem(at string, err error) *problem {
-	option, ok := errors.AsType[*live.OptionError](err)
-	if !ok {
-		return badRequest(at, "%s: %v", at, err)
-	}
-	at += "." + map[string]string{
-		"Threshold": "threshold", "PaddingMS": "prefix_padding_ms", "SilenceMS": "silence_duration_ms",
-	}[option.Field]
-	return badRequest(at, "%s: got %v, want %s", at, option.Value, option.Reason)
 }
 
 // applyUpdate returns c with an update applied.

@@ -289,13 +289,13 @@ func TestChunksRefuses(t *testing.T) {
 		"AudioContext": {AudioContext: 1501},
 	} {
 		var option *OptionError
-		if _, err := newScripted(scripted{tok: tok}, 3000, 448, o); !errors.As(err, &option) || option.Field != field {
+		if _, err := newScripted(scripted{tok: tok}, 3000, 448, o); !errors.As(err, &option) || option.Option != field {
 			t.Errorf("%+v: error %v, want one of %s", o, err, field)
 		}
 	}
 	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
 		var option *OptionError
-		if _, err := scriptedChunks(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
+		if _, err := scriptedChunks(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Option != field {
 			t.Errorf("live sound with %s: %v", field, err)
 		}
 	}

@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 				continue
 			}
 			var option *OptionError
-			if err := try(v); err == nil || errors.As(err, &option) && option.Field != l.field {
+			if err := try(v); err == nil || errors.As(err, &option) && option.Option != l.field {
 				t.Errorf("%s: %v: error %v", l.field, v, err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 
 // TestOptionError checks that an error does not print a long value whole.
 func TestOptionError(t *testing.T) {
-	if text := (&OptionError{"BeamSize", strings.Repeat("x", 1<<20), "too long"}).Error(); !strings.HasPrefix(text, "BeamSize: got ") || len(text) > 200 {
+	if text := (&OptionError{Option: "BeamSize", Value: strings.Repeat("x", 1<<20), Reason: "too long"}).Error(); !strings.HasPrefix(text, "BeamSize: got ") || len(text) > 200 {
 		t.Errorf("%.200s", text)
 	}
 	err := Options{Patience: 1e300}.WithDefaults().check()

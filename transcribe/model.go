@@ -16,6 +16,7 @@ import (
 	"verity/decoder/schedule"
 	"verity/encoder"
 	"verity/internal/layer"
+	"verity/internal/option"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -153,7 +154,7 @@ const (
 // Load makes a Model of a checkpoint, which must stay open while the model is used.
 func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	if o.Threads < 0 {
-		return nil, &OptionError{"Threads", o.Threads, "must not be negative"}
+		return nil, option.New("Threads", o.Threads, "must not be negative")
 	}
 	c = c.WithContext(ctx)
 	m, err := o.weights(c)

@@ -13,6 +13,7 @@ import (
 	"verity/audio/vad"
 	"verity/decoder"
 	"verity/diarize"
+	"verity/internal/option"
 	"verity/tokenizer"
 )
 
@@ -240,7 +241,7 @@ func (o Options) check() error {
 	var all []error
 	wrong := func(is bool, field string, value any, reason string) {
 		if is {
-			all = append(all, &OptionError{field, value, reason})
+			all = append(all, option.New(field, value, reason))
 		}
 	}
 	for _, l := range o.limits() {
@@ -254,8 +255,8 @@ func (o Options) check() error {
 		wrong(len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}), "VAD", true, "cannot be combined with spans of the clip")
 	}
 	if o.Speakers != nil {
-		if err, ok := errors.AsType[*diarize.OptionError](o.Speakers.Check()); ok {
-			wrong(true, "Speakers."+err.Field, nil, err.Problem)
+		if err, ok := errors.AsType[*OptionError](o.Speakers.Check()); ok {
+			wrong(true, "Speakers."+err.Option, err.Value, err.Reason)
 		}
 	}
 	wrong(o.Task != Transcribe && o.Task != Translate, "Task", o.Task, "must be transcribe or translate")
@@ -305,11 +306,11 @@ func (o *Options) limits() []limit {
 // checkLists reports the first unusable list of o.
 func (o *Options) checkLists() error {
 	if len(o.Temperatures) == 0 {
-		return &OptionError{"Temperatures", o.Temperatures, "names none; leave it nil for the usual ones"}
+		return option.New("Temperatures", o.Temperatures, "names none; leave it nil for the usual ones")
 	}
 	for _, t := range o.Temperatures {
 		if !(t >= 0 && t <= 2) { // beyond, text is noise
-			return &OptionError{"Temperatures", t, "must be from 0 to 2"}
+			return option.New("Temperatures", t, "must be from 0 to 2")
 		}
 	}
 	last := 0.0
@@ -318,28 +319,13 @@ func (o *Options) checkLists() error {
 	}
 	for _, s := range o.Spans {
 		if !(s.Start >= last && s.End >= s.Start) {
-			return &OptionError{"Spans", s, fmt.Sprintf(
-				"must start at %v s or later, where the span before it ends, and end no sooner", last)}
+			return option.New("Spans", s, fmt.Sprintf(
+				"must start at %v s or later, where the span before it ends, and end no sooner", last))
 		}
 		last = s.End
 	}
 	return nil
 }
 
-// An OptionError reports a field of Options with an unusable value.
-type OptionError struct {
-	Field  string // "BeamSize", "Repetition.Penalty"
-	Value  any    // nil if Reason has it
-	Reason string
-}
-
-func (e *OptionError) Error() string {
-	if e.Value == nil {
-		return e.Field + ": " + e.Reason
-	}
-	value := fmt.Sprint(e.Value)
-	if len(value) > 60 {
-		value = fmt.Sprintf("%.60q…", value)
-	}
-	return fmt.Sprintf("%s: got %s: %s", e.Field, value, e.Reason)
-}
+// An OptionError reports a field of Options with an unusable value. Packages diarize and live return it too.
+type OptionError = option.Error

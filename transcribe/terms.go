@@ -11,6 +11,7 @@ import (
 
 	"verity/decoder"
 	"verity/internal/input"
+	"verity/internal/option"
 	"verity/transcript"
 )
 
@@ -144,11 +145,11 @@ func (t Term) check() error {
 // checkTerms reports the first unusable term.
 func checkTerms(list []Term) error {
 	if len(list) > maxAllTerms {
-		return &OptionError{"Terms", len(list), fmt.Sprintf("must be at most %d", maxAllTerms)}
+		return option.New("Terms", len(list), fmt.Sprintf("must be at most %d", maxAllTerms))
 	}
 	for _, t := range list {
 		if err := t.check(); err != nil {
-			return &OptionError{"Terms", t.Text, err.Error()}
+			return option.New("Terms", t.Text, err.Error())
 		}
 	}
 	return nil

@@ -146,7 +146,7 @@ func TestTermsUnspellable(t *testing.T) {
 	}
 	_, err = newScripted(scripted{tok: tok}, 3000, 448, Options{Language: "en", Terms: []Term{{Text: "oo"}, {Text: "Łódź"}, {Text: "o"}}})
 	var option *OptionError
-	if !errors.As(err, &option) || option.Field != "Terms" || option.Value != "Łódź" || strings.HasPrefix(option.Reason, `"Łódź"`) {
+	if !errors.As(err, &option) || option.Option != "Terms" || option.Value != "Łódź" || strings.HasPrefix(option.Reason, `"Łódź"`) {
 		t.Errorf("got %v, want the term as the value", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestTermsHeard(t *testing.T) {
 		}
 	}
 	var option *OptionError
-	if _, err := New(m, Options{Terms: []Term{{Text: "one", Weight: 11}}}); !errors.As(err, &option) || option.Field != "Terms" {
+	if _, err := New(m, Options{Terms: []Term{{Text: "one", Weight: 11}}}); !errors.As(err, &option) || option.Option != "Terms" {
 		t.Errorf("weight 11: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/internal/option"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -53,8 +54,8 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	}
 	t.replacer = replacerOf(o.Terms)
 	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
-		return nil, &OptionError{"AudioContext", n,
-			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
+		return nil, option.New("AudioContext", n,
+			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most))
 	}
 	t.opt.chunks = cmp.Or(o.chunks, chunksFor(m.Dims))
 	if o.BeamSize > 1 && m.policies != nil {
@@ -92,7 +93,7 @@ func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingu
 func (t *Transcriber) setLanguage() error {
 	known := t.model.Tokenizer.Languages()
 	if t.opt.Multilingual && (!t.multilingual() || len(known) < 2) {
-		return &OptionError{"Multilingual", true, "the model knows one language only"}
+		return option.New("Multilingual", true, "the model knows one language only")
 	}
 	if !t.multilingual() {
 		english, ok := t.model.Tokenizer.Language("en")
@@ -101,10 +102,10 @@ func (t *Transcriber) setLanguage() error {
 		}
 		const reason = "the model knows English only; take one whose name has no .en"
 		if l := t.opt.Language; l != "" && !slices.ContainsFunc(strings.Split(l, ","), english.Is) {
-			return &OptionError{"Language", t.opt.Language, reason}
+			return option.New("Language", t.opt.Language, reason)
 		}
 		if t.opt.Task == Translate {
-			return &OptionError{"Task", t.opt.Task, reason}
+			return option.New("Task", t.opt.Task, reason)
 		}
 		t.language = &english
 		return nil
@@ -119,8 +120,8 @@ func (t *Transcriber) setLanguage() error {
 		for _, one := range several {
 			i := slices.IndexFunc(known, func(l tokenizer.Language) bool { return l.Is(one) })
 			if i < 0 {
-				return &OptionError{"Language", one, "the model does not know it; it knows " + languageList(known) +
-					". Leave it out to detect it"}
+				return option.New("Language", one, "the model does not know it; it knows "+languageList(known)+
+					". Leave it out to detect it")
 			}
 			t.allowed[i], t.language = true, &known[i]
 		}
@@ -154,7 +155,7 @@ func (t *Transcriber) encodeText(field, text string) ([]tokenizer.Token, error) 
 	}
 	tokens, err := t.model.Tokenizer.EncodeStrict(" " + text)
 	if err != nil {
-		return nil, &OptionError{field, text, err.Error()}
+		return nil, option.New(field, text, err.Error())
 	}
 	return tokens, nil
 }
@@ -175,8 +176,8 @@ func (t *Transcriber) setTexts() error {
 	}
 	room /= 2
 	if n := len(t.prefix); n > room {
-		return &OptionError{"Prefix", tokenizer.Strip(t.opt.Prefix),
-			fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
+		return option.New("Prefix", tokenizer.Strip(t.opt.Prefix),
+			fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room))
 	}
 	if n := len(t.hotwords); n > room {
 		t.opt.Log.Warn(fmt.Sprintf("the hotwords have %d tokens, more than %d: only their beginning is used", n, room))
@@ -192,19 +193,19 @@ func (t *Transcriber) promptRoom() int { return t.model.Dims.TextPositions/2 - 1
 func (t *Transcriber) setRules() error {
 	tok := t.model.Tokenizer
 	if t.opt.WithoutTimestamps && tok.NoTimestamps == tokenizer.None {
-		return &OptionError{"WithoutTimestamps", true, "the vocabulary has no token for it"}
+		return option.New("WithoutTimestamps", true, "the vocabulary has no token for it")
 	}
 	if t.opt.Task == Translate && tok.Translate == tokenizer.None {
-		return &OptionError{"Task", t.opt.Task, "the vocabulary has no token for it"}
+		return option.New("Task", t.opt.Task, "the vocabulary has no token for it")
 	}
 	for _, s := range t.opt.SuppressTokens {
 		if s < -1 || int(s) >= t.model.Dims.Vocab {
-			return &OptionError{"SuppressTokens", s, fmt.Sprintf("must be -1 or a token below %d", t.model.Dims.Vocab)}
+			return option.New("SuppressTokens", s, fmt.Sprintf("must be -1 or a token below %d", t.model.Dims.Vocab))
 		}
 	}
 	if t.opt.WordTimestamps && tok.NoTimestamps == tokenizer.None {
-		return &OptionError{"WordTimestamps", true,
-			"the vocabulary has no token for timestamps off, which finding words needs"}
+		return option.New("WordTimestamps", true,
+			"the vocabulary has no token for timestamps off, which finding words needs")
 	}
 	matching, err := t.suppressedByExpression()
 	if err != nil {
@@ -212,7 +213,7 @@ func (t *Transcriber) setRules() error {
 	}
 	terms, err := decoder.NewTermBias(tok, biasOf(t.opt.Terms))
 	if bad, ok := errors.AsType[*decoder.TermError](err); ok {
-		return &OptionError{"Terms", bad.Text, bad.Err.Error()}
+		return option.New("Terms", bad.Text, bad.Err.Error())
 	} else if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err erro
 	}
 	whole, err := regexp.Compile(`\A(?:` + x.String() + `)\z`)
 	if err != nil {
-		return nil, &OptionError{"SuppressExpression", x, err.Error()}
+		return nil, option.New("SuppressExpression", x, err.Error())
 	}
 	for tok := range t.model.Tokenizer.EOT {
 		if whole.Match(t.model.Tokenizer.Bytes(tok)) {
@@ -246,9 +247,9 @@ func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err erro
 	}
 	switch {
 	case len(list) == 0:
-		return nil, &OptionError{"SuppressExpression", x, "matches no token"}
+		return nil, option.New("SuppressExpression", x, "matches no token")
 	case len(list) == int(t.model.Tokenizer.EOT):
-		return nil, &OptionError{"SuppressExpression", x, "matches every token"}
+		return nil, option.New("SuppressExpression", x, "matches every token")
 	}
 	return list, nil
 }
@@ -357,16 +358,16 @@ func (t *Transcriber) transcribeLive(
 ) (*transcript.Transcript, error) {
 	switch {
 	case t.opt.Chunked:
-		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
+		return nil, option.New("Chunked", true, "needs a file: sound that is still arriving cannot be cut")
 	case t.opt.VAD != nil:
-		return nil, &OptionError{"VAD", true,
-			"needs a file: speech cannot be found in advance in sound that is still arriving"}
+		return nil, option.New("VAD", true,
+			"needs a file: speech cannot be found in advance in sound that is still arriving")
 	case t.opt.Speakers != nil:
-		return nil, &OptionError{"Speakers", "voice",
-			"needs a file: voices cannot be compared in sound that is still arriving"}
+		return nil, option.New("Speakers", "voice",
+			"needs a file: voices cannot be compared in sound that is still arriving")
 	case t.opt.AudioContext == FitAudioContext:
-		return nil, &OptionError{"AudioContext", "fit",
-			"needs a file: the length of sound that is still arriving is not known"}
+		return nil, option.New("AudioContext", "fit",
+			"needs a file: the length of sound that is still arriving is not known")
 	}
 	return t.transcribeSource(ctx, name, live, time.Now(), w)
 }

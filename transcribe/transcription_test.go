@@ -310,7 +310,7 @@ func TestOptionErrors(t *testing.T) {
 	for _, tt := range tests {
 		_, err := newScripted(s, 3000, 448, tt.opt)
 		var option *OptionError
-		if !errors.As(err, &option) || option.Field != tt.field {
+		if !errors.As(err, &option) || option.Option != tt.field {
 			t.Errorf("New with a bad %s: %v", tt.field, err)
 		} else if !strings.Contains(err.Error(), tt.field) {
 			t.Errorf("%q does not name %s", err, tt.field)

@@ -280,7 +280,7 @@ func TestEar(t *testing.T) {
 		}
 	})
 	for _, o := range []TurnOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
-		if _, ok := errors.AsType[*OptionError](o.Check()); !ok {
+		if _, ok := errors.AsType[*transcribe.OptionError](o.Check()); !ok {
 			t.Errorf("%+v is accepted", o)
 		}
 	}

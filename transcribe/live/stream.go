@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"verity/audio"
 	"verity/audio/vad"
 	"verity/diarize"
+	"verity/internal/option"
 )
 
 // TurnOptions configure the detection of turns: where utterances begin and end. The names are
@@ -25,26 +25,15 @@ type TurnOptions struct {
 // DefaultTurns returns OpenAI's defaults.
 func DefaultTurns() TurnOptions { return TurnOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
 
-// An OptionError reports a field of TurnOptions that cannot be used.
-type OptionError struct {
-	Field  string
-	Value  any
-	Reason string // what is wanted
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("live: option %s: got %v, want %s", e.Field, e.Value, e.Reason)
-}
-
-// Check returns an [OptionError] for the first invalid field of o.
+// Check returns an [option.Error] for the first invalid field of o.
 func (o TurnOptions) Check() error {
 	switch {
 	case !(o.Threshold > 0 && o.Threshold < 1):
-		return &OptionError{"Threshold", o.Threshold, "more than 0 and less than 1"}
+		return option.New("Threshold", o.Threshold, "want more than 0 and less than 1")
 	case o.PaddingMS < 0 || o.PaddingMS > 5000:
-		return &OptionError{"PaddingMS", o.PaddingMS, "0 to 5000"}
+		return option.New("PaddingMS", o.PaddingMS, "want 0 to 5000")
 	case o.SilenceMS < 32 || o.SilenceMS > 30000:
-		return &OptionError{"SilenceMS", o.SilenceMS, "32 to 30000"}
+		return option.New("SilenceMS", o.SilenceMS, "want 32 to 30000")
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"verity/cmd/internal/setup"
 	"verity/datasets"
 	"verity/eval"
+	"verity/internal/option"
 	"verity/internal/show"
 	"verity/model"
 	"verity/model/quantize"
@@ -140,7 +141,7 @@ func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, da
 		}
 		var (
 			bad     *datasets.RowError
-			unknown *transcribe.OptionError
+			unknown *option.Error
 		)
 		switch {
 		case errors.As(err, &bad):

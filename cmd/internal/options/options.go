@@ -70,7 +70,7 @@ type Option struct {
 	Hidden      bool                // from help and the documents
 	Group       string              // heading of help
 
-	Field string                     // of transcribe.Options, as its errors name it
+	Field string                     // of the library's options, as its errors name it
 	Set   func(d *Decoding, v Value) // nil for options that do not affect decoding
 }
 
@@ -98,7 +98,7 @@ func All() []*Option { return table }
 // Find returns the option with a name, or nil.
 func Find(name string) *Option { return find(func(o *Option) bool { return o.Name == name }) }
 
-// ByField returns the option that sets a field of transcribe.Options, or nil.
+// ByField returns the option that sets a field of the library's options, or nil.
 func ByField(field string) *Option {
 	return find(func(o *Option) bool { return o.Field != "" && o.Field == field })
 }

@@ -179,7 +179,7 @@ var sections = []struct {
 			Help: "punctuation marks that attach to the preceding word"},
 	}},
 	{Model, []*Option{
-		{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: path, Scope: Configurable | Server,
+		{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: path, Scope: Configurable | Server, Field: "More",
 			Brief: "base (built in), small, …, or a path",
 			Help: "base, which is built in; the name of another published model, such as small or openai/whisper-small, " +
 				"downloaded if it is not in the cache; or the path of a checkpoint: a Hugging Face or CTranslate2 " +
@@ -383,13 +383,13 @@ var sections = []struct {
 			Brief: "accepted keys, one per line, or none",
 			Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +
 				"lines that begin with # are ignored. none lets other machines connect without a key"},
-		{Name: "origin", Kind: Text, Arg: "origins", Max: prompt, Scope: Server,
+		{Name: "origin", Kind: Text, Arg: "origins", Max: prompt, Scope: Server, Field: "Origins",
 			Help: "origins of web pages that may call the server, separated by commas: https://example.org, " +
 				"https://*.example.org for all its hosts, desktop for desktop programs such as Obsidian, or *"},
 		{Name: "tls-cert", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Help: "PEM file with the HTTPS certificate and its key, or CERTIFICATE,KEY for two files; they are reloaded " +
 				"when they change"},
-		{Name: "model-memory", Kind: Whole, Arg: "MiB", Max: 1 << 30, Scope: Server,
+		{Name: "model-memory", Kind: Whole, Arg: "MiB", Max: 1 << 30, Scope: Server, Field: "MaxMemory",
 			Help: "maximum memory for models loaded on first use; the least recently used one is unloaded to make room. " +
 				"0 means no limit"},
 		{Name: "queue", Kind: Whole, Default: strconv.Itoa(serve.DefaultWaiting), Max: 1e5, Scope: Server,

@@ -8,7 +8,7 @@ import (
 
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
-	"verity/transcribe"
+	"verity/internal/option"
 )
 
 // Decoding returns a function that adds the flags of all decoding options in a scope. Together
@@ -25,18 +25,18 @@ func Decoding(d *options.Decoding, scope options.Scope) func(*pflag.FlagSet) {
 
 // InFlag turns the error of an option into one that names its flag.
 func InFlag(err error) error {
-	var option *transcribe.OptionError
-	if !errors.As(err, &option) {
+	var bad *option.Error
+	if !errors.As(err, &bad) {
 		return err
 	}
-	name, value := option.Field, fmt.Sprintf(" %v", option.Value)
-	if o := options.ByField(option.Field); o != nil {
-		if name = o.Name; o.Kind == options.Switch || option.Value == nil {
+	name, value := bad.Option, fmt.Sprintf(" %v", bad.Value)
+	if o := options.ByField(bad.Option); o != nil {
+		if name = o.Name; o.Kind == options.Switch || bad.Value == nil {
 			value = ""
 		}
 	}
-	reason := option.Reason
-	if option.Field == "Language" {
+	reason := bad.Reason
+	if bad.Option == "Language" {
 		reason += "; verity info lists the languages of a model"
 	}
 	return cli.Usagef("--%s%s: %s", name, value, reason)

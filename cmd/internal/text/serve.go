@@ -181,7 +181,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 			return nil, err
 		}
 		if server, err = serve.New(m.Model, s.opt); err != nil {
-			return nil, inServeFlag(err)
+			return nil, setup.InFlag(err)
 		}
 		scheme := "http://"
 		switch {
@@ -274,15 +274,6 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.M
 	return m, nil
 }
 
-// inServeFlag turns the error of an option into one that names its flag.
-func inServeFlag(err error) error {
-	if option, ok := errors.AsType[*serve.OptionError](err); ok {
-		flag := map[string]string{"More": "model", "MaxMemory": "model-memory", "Origins": "origin"}[option.Field]
-		return fmt.Errorf("--%s: %s", flag, option.Reason)
-	}
-	return setup.InFlag(err)
-}
-
 // formFields returns the form fields of the options that a request may set.
 func formFields() (fields []serve.Field) {
 	for _, o := range options.All() {
@@ -363,7 +354,7 @@ func (s *serveCommand) limitFFmpeg() {
 // prepare checks the flags that decide who may connect, and reads the keys.
 func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := s.opt.Check(); err != nil {
-		return cli.UsageError{Err: inServeFlag(err)}
+		return cli.UsageError{Err: setup.InFlag(err)}
 	}
 	if err := (&setup.SoundFlags{Input: s.opt.Sound}).Check(); err != nil {
 		return err
