@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"verity/decoder/schedule"
+	"verity/internal/testing/testmodel"
 	"verity/precision"
 )
 
 // TestAssistedAllocates checks that rounds in which an int8 assistant drafts for a wider
 // target, in a batch as in transcribing, allocate nothing in the steady state.
 func TestAssistedAllocates(t *testing.T) {
-	if raceDetector {
+	if testmodel.Race {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
 	r := newRig(t, "multi", 2, precision.F16)

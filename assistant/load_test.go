@@ -99,7 +99,7 @@ func TestSharedEncoder(t *testing.T) {
 // TestSelfShares checks that Self reads no weights in the target's own precision, and
 // does so in another.
 func TestSelfShares(t *testing.T) {
-	c := checkpoint(t, "f16", false)
+	c := opened(t, "f16", testmodel.FS(testmodel.Named("f16")))
 	tok, err := tokenizer.Load(c.FS(), "f16", c.Dims.Vocab)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestSelfShares(t *testing.T) {
 // TestMismatch checks that special ids, tasks and languages that differ from the target's
 // are refused, each by its name and with a remedy.
 func TestMismatch(t *testing.T) {
-	f16 := checkpoint(t, "f16", false)
+	f16 := opened(t, "f16", testmodel.FS(testmodel.Named("f16")))
 	words, err := tokenizer.Load(f16.FS(), "f16", f16.Dims.Vocab)
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func TestMismatch(t *testing.T) {
 		"lang_to_id <|de|>":      stated(`"<|de|>": 50261`, `"<|de|>": 50260`),
 		"lang_to_id <|haw|>":     stated(`"<|haw|>": 50352`, `"<|haw|>": 50353`),
 		"":                       stated(`"<|de|>": 50261, `, ``), // lacks a language
-		"positions of a window":  checkpoint(t, "odd", false),
-		"vocabulary":             checkpoint(t, "english", false),
+		"positions of a window":  opened(t, "odd", testmodel.FS(testmodel.Named("odd"))),
+		"vocabulary":             opened(t, "english", testmodel.FS(testmodel.Named("english"))),
 	} {
 		t.Run(thing, func(t *testing.T) { refused(t, c, Target{Checkpoint: f16, Tokenizer: words}, thing) })
 	}

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -29,6 +30,7 @@ type rig struct {
 	rules decoder.Repetition
 	terms *decoder.TermBias
 	top   decoder.Sampling // its TopK and TopP
+	limit int              // tokens; 0 means 24
 }
 
 func newRig(t testing.TB, spec string, threads int, format precision.Format) *rig {
@@ -84,7 +86,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	l := a.Open(r.audio)
 	defer l.Close()
 	l.Begin(o, p)
-	g, err := Generate(t.Context(), s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
+	g, err := Generate(t.Context(), s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(cmp.Or(r.limit, 24)), Policy: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,4 +227,19 @@ func checkStats(t *testing.T, at, name string, s transcript.Drafts, kept int) {
 
 func sameBits(a, b decoder.Choice) bool {
 	return a.Token == b.Token && math.Float32bits(a.LogProb) == math.Float32bits(b.LogProb)
+}
+
+// TestFewPositions: an assistant with fewer positions than the target drafts as far as it can. Transformers drafted
+// past its table.
+func TestFewPositions(t *testing.T) {
+	small, r := newRig(t, "odd", 1, precision.F32), newRig(t, "f16", 1, precision.F16) // 64 positions and 448
+	r.audio, r.limit = small.audio, 2*small.d.Dims().TextPositions
+	want, _, _ := r.run(t, None{}, Constant(0), 0.4)
+	got, _, s := r.run(t, &Model{Decoder: small.d, EOT: r.tok.EOT}, Constant(8), 0.4)
+	if !slices.EqualFunc(got, want, sameBits) || len(got) <= small.d.Dims().TextPositions {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	if s.Drafted == 0 || s.Drafted > 8*small.d.Dims().TextPositions {
+		t.Errorf("%+v: want drafts as far as the assistant has positions", s)
+	}
 }

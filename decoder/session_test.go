@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -28,7 +29,7 @@ func session(t testing.TB, d *Decoder, tok *tokenizer.Tokenizer) *Session {
 
 // A round in the steady state allocates nothing, with and without a draft.
 func TestRoundAllocates(t *testing.T) {
-	if raceDetector {
+	if testmodel.Race {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
 	for _, format := range []precision.Format{precision.F32, precision.F16, precision.Int8} {

@@ -3,7 +3,6 @@ package transcribe
 import (
 	"context"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -394,52 +392,5 @@ func TestSpansEnd(t *testing.T) {
 	spans := []Span{{0.005, 0.015}, {0.29, 0.58}, {1, 1.236}, {2, math.Inf(1)}}
 	if got, want := frameSpans(spans, 300, false), []frameSpan{{0, 1}, {29, 58}, {100, 123}, {200, 300}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// TestDoubtAssisted: what doubt adds is the same with drafts: the search in several sequences, the
-// temperatures, and the windows that fill gaps.
-func TestDoubtAssisted(t *testing.T) {
-	testmodel.Serial(t)
-	models := demoModels(t, 1)
-	for _, o := range []Options{
-		{MinLogProb: -1e-6},              // every attempt fails
-		{MaxCompressionRatio: 0.3},       // every attempt repeats
-		{MinLogProb: -1e-6, BestOf: 2},   // some attempts use no assistant
-		{Chunked: true, chunkSeconds: 3}, // chunks examine their own sound
-	} {
-		o.Language, o.Seed = "en", 3
-		var want transcript.Transcript
-		for _, name := range []string{"none", "demo", "ngram", "text+demo"} {
-			m := models[name]
-			if name != "none" {
-				m = with(m, m.Assistant, constant(4))
-			}
-			tr, err := newTranscriber(m, m, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			clip, err := audio.Open(t.Context(), "../model/digits/digits.wav")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasPrefix(name, "text") {
-				tr = tr.WithDraft([]transcript.Cue{{Text: want.Text}})
-			}
-			got, err := tr.Transcribe(t.Context(), clip, Callbacks{})
-			clip.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			drafted := got.Stats.Drafts.Drafted
-			got.Stats = transcript.Stats{}
-			if name == "none" {
-				want = *got
-				continue
-			}
-			if !reflect.DeepEqual(*got, want) || drafted == 0 && name != "ngram" {
-				t.Errorf("%+v, %s: drafted %d; got %+v, want %+v", o, name, drafted, *got, want)
-			}
-		}
 	}
 }

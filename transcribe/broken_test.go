@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -101,11 +100,10 @@ func (s recording) open(t *testing.T) *audio.Clip {
 // A moody Assistant fails in some of its windows, in a round of each attempt.
 type moody struct {
 	assistant.Assistant
-	fails  func(window int) bool
-	round  int
-	cancel context.CancelFunc
-	heard  int
-	asked  int
+	fails func(window int) bool
+	round int
+	heard int
+	asked int
 }
 
 func (a *moody) Open(w assistant.Window) assistant.Drafter {
@@ -131,9 +129,6 @@ func (p *moodyDrafter) Propose(ctx context.Context, dst []assistant.Token, limit
 	p.round++
 	p.a.asked++
 	if p.fail && p.round == p.a.round {
-		if p.a.cancel != nil {
-			p.a.cancel()
-		}
 		return append(dst, 1, 2), errMood
 	}
 	return p.Drafter.Propose(ctx, dst, limit)
@@ -171,25 +166,5 @@ func TestBrokenOnce(t *testing.T) {
 		if !tt.asked(once.asked) || got.Stats.Broken != "" != tt.broken {
 			t.Errorf("%s: asked %d times (%d if it never fails, of %d drafted), broken %q", name, once.asked, whole.asked, drafted, got.Stats.Broken)
 		}
-	}
-}
-
-// TestBrokenCancelled: the end of the context ends decoding, whoever notices it first.
-func TestBrokenCancelled(t *testing.T) {
-	m := demoModels(t, 1)["demo"]
-	a := m.Assistant
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	m = with(m, &moody{Assistant: a, fails: func(int) bool { return true }, round: 2, cancel: cancel}, constant(1))
-	tr, err := New(m, Options{Language: "en"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := tr.Transcribe(ctx, recordings()[0].open(t), Callbacks{})
-	if err == nil || ctx.Err() == nil || got.Stats.Broken != "" {
-		t.Errorf("error %v, broken %q: want the end of the context", err, got.Stats.Broken)
-	}
-	if !reflect.DeepEqual(got.Segments, got.Segments[:0]) {
-		t.Errorf("%+v: want no text", got.Segments)
 	}
 }

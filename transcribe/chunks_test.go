@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/audio/vad"
 	"verity/decoder"
 	"verity/model"
 	"verity/model/digits"
@@ -171,63 +170,6 @@ func checkChunks(t *testing.T, got *transcript.Transcript, s *chunkScript, chunk
 	}
 }
 
-// TestChunksDigits: how many chunks are decoded at a time, threads and the assistant change
-// nothing that a real network says, also with words, proof and marks.
-func TestChunksDigits(t *testing.T) {
-	one, two := demoModels(t, 1), demoModels(t, 2)
-	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, TokenOrigins: true}} {
-		hear := func(m *Model, windows int) *transcript.Transcript {
-			o.Chunked, o.chunks, o.chunkSeconds = true, windows, 16
-			return transcribeClip(t, m, o, long(t, 5))
-		}
-		want, plain := hear(one["none"], 1), transcribeClip(t, one["none"], Options{}, long(t, 5))
-		if a, b := strings.Fields(want.Text), strings.Fields(plain.Text); len(b) < 50 || len(a) < len(b)-4 || len(a) > len(b)+4 {
-			t.Errorf("%d words in chunks, %d without:\n%q\n%q", len(a), len(b), want.Text, plain.Text)
-		}
-		if o.WordTimestamps {
-			checkDigits(t, want, plain)
-		}
-		for _, tt := range []struct {
-			name    string
-			models  map[string]*Model
-			windows int
-		}{{"demo", two, 3}, {"none", two, 2}, {"ngram", one, 8}} {
-			m := tt.models[tt.name]
-			if tt.name != "none" {
-				m = with(m, m.Assistant, constant(3))
-			}
-			got := hear(m, tt.windows)
-			checkMarks(t, got)
-			for i := range got.Segments {
-				got.Segments[i].Origins = want.Segments[i].Origins
-			}
-			if !sameText(got, want) {
-				t.Errorf("%d, %s, %d at a time: got\n%q, want\n%q", i, tt.name, tt.windows, linesOf(got), linesOf(want))
-			}
-			if testing.Short() {
-				break
-			}
-		}
-	}
-}
-
-// checkMarks wants the rounds that chose the tokens to rise from chunk to chunk.
-func checkMarks(t *testing.T, tr *transcript.Transcript) {
-	t.Helper()
-	last := -1
-	for _, s := range tr.Segments {
-		if n := len(s.Origins); n != 0 && n != len(s.Tokens) {
-			t.Errorf("segment %d has %d marks of %d tokens", s.ID, n, len(s.Tokens))
-		}
-		for _, m := range s.Origins {
-			if m.Round < last || m.Round >= tr.Stats.Drafts.Rounds {
-				t.Errorf("segment %d: round %d after %d, of %d", s.ID, m.Round, last, tr.Stats.Drafts.Rounds)
-			}
-			last = m.Round
-		}
-	}
-}
-
 // TestChunksFor: what is decoded at a time by default follows from the model's memory.
 func TestChunksFor(t *testing.T) {
 	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
@@ -276,29 +218,6 @@ func linesOf(tr *transcript.Transcript) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d %.1f-%.1f %s", s.Seek, s.Start, s.End, s.TrimmedText()))
 	}
 	return lines
-}
-
-// TestChunksRefuses checks that options which cannot be used are refused by name.
-func TestChunksRefuses(t *testing.T) {
-	tok, err := tokenizer.Embedded(51864)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for field, o := range map[string]Options{
-		"Multilingual": {Multilingual: true},
-		"AudioContext": {AudioContext: 1501},
-	} {
-		var option *OptionError
-		if _, err := newScripted(scripted{tok: tok}, 3000, 448, o); !errors.As(err, &option) || option.Option != field {
-			t.Errorf("%+v: error %v, want one of %s", o, err, field)
-		}
-	}
-	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
-		var option *OptionError
-		if _, err := scriptedChunks(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Option != field {
-			t.Errorf("live sound with %s: %v", field, err)
-		}
-	}
 }
 
 // TestChunksError: a window that fails ends the clip, and those begun with it. What was
@@ -351,30 +270,6 @@ func long(t testing.TB, times int) *audio.Clip {
 		}
 	}
 	return audio.FromSamples("digits", slices.Repeat(pcm, times))
-}
-
-func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
-	t.Helper()
-	a, b := strings.Fields(got.Text), strings.Fields(plain.Text)
-	if n := len(b); n < 20 || len(a) < n-4 || len(a) > n+4 {
-		t.Errorf("%d words in chunks, %d in sequence:\n%q\n%q", len(a), len(b), got.Text, plain.Text)
-	}
-	at, words := 0.0, 0
-	for _, s := range got.Segments {
-		if !(s.Start >= at && s.End >= s.Start && s.End <= got.Duration+0.02) {
-			t.Errorf("segment %+v begins before %v or does not end in the clip", s, at)
-		}
-		words += len(s.Words)
-		for _, w := range s.Words {
-			if !(w.Start >= at-0.5 && w.End >= w.Start && w.Probability > 0 && w.Probability <= 1) {
-				t.Errorf("word %+v behind %v", w, at)
-			}
-			at = w.End
-		}
-	}
-	if words != len(a) {
-		t.Errorf("%d words have times, want %d", words, len(a))
-	}
 }
 
 // TestNoSpeech: 65 s in which nobody speaks are three silent windows and no segment, one

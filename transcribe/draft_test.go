@@ -59,46 +59,6 @@ func TestUselessText(t *testing.T) {
 	}
 }
 
-// TestIgnoredText: where the distributions of model and assistant are compared a text is not
-// followed, and nothing is said against it.
-func TestIgnoredText(t *testing.T) {
-	m := demoModels(t, 1)["none"]
-	m.overlap = true
-	defer func() { m.overlap = false }()
-	var log bytes.Buffer
-	tr, err := New(m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := tr.WithDraft([]transcript.Cue{{Text: "three one four"}}).Transcribe(t.Context(), demoClip(t), Callbacks{})
-	if err != nil || got.Stats.Drafts.FromText != 0 || got.Stats.Tokens < minTokensToWarn || strings.Contains(log.String(), "no use") {
-		t.Errorf("%v, %+v, %s", err, got.Stats, log.String())
-	}
-}
-
-// TestBeamsAndText: that beam search does not use drafts is said once, also where speech alone
-// is transcribed, and not at all of a transcript to draft from.
-func TestBeamsAndText(t *testing.T) {
-	m := demoModels(t, 1)["none"]
-	lines := []transcript.Cue{{Text: "three one four"}}
-	for name, o := range map[string]Options{"plain": {BeamSize: 2}, "vad": {BeamSize: 2, VAD: &vad.Options{}}} {
-		var log bytes.Buffer
-		o.Log = slog.New(slog.NewTextHandler(&log, nil))
-		tr, err := New(m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for want, drafts := range []func([]transcript.Cue) *Transcriber{tr.WithOwnDraft, tr.WithDraft} {
-			if _, err := drafts(lines).Transcribe(t.Context(), demoClip(t), Callbacks{}); err != nil {
-				t.Fatal(err)
-			}
-			if n := strings.Count(log.String(), "does not use drafts"); n != want {
-				t.Errorf("%s: %d warnings, want %d: %s", name, n, want, log.String())
-			}
-		}
-	}
-}
-
 // TestTextSavesRounds drafts from the transcript itself: in chunks, in windows that overlap,
 // through voice activity detection and without timestamps, always to the bit.
 func TestTextSavesRounds(t *testing.T) {

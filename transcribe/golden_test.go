@@ -20,12 +20,15 @@ import (
 //go:embed testdata/golden/loop.json
 var loopJSON []byte
 
+//go:embed testdata/golden/words.json
+var wordsJSON []byte
+
 // A loopCase is one run of upstream's transcribe over a script.
 type loopCase struct {
 	Seed, Frames, Window, Positions int
 	Multilingual                    bool
 	Options                         map[string]any
-	Segments                        int
+	Segments, Words                 int
 	SHA256, Want                    string
 }
 
@@ -33,28 +36,33 @@ type loopCase struct {
 // tools/reference/transcribe_goldens.py ran over the same script: every segment,
 // seek, text and probability, bit for bit.
 func TestLoopGolden(t *testing.T) {
+	testLoop(t, loopJSON, 200, func(*transcript.Transcript) string { return "" })
+}
+
+// TestWordsGolden is the same with word times, which both sides make up by the same rule:
+// durations, punctuation, segment times, seeks and what is skipped as a hallucination.
+func TestWordsGolden(t *testing.T) { testLoop(t, wordsJSON, 100, canonicalWords) }
+
+func testLoop(t *testing.T, golden []byte, least int, words func(*transcript.Transcript) string) {
 	testmodel.Serial(t)
 	var file struct{ Cases []loopCase }
-	if err := json.Unmarshal(loopJSON, &file); err != nil {
+	if err := json.Unmarshal(golden, &file); err != nil {
 		t.Fatal(err)
-	}
-	if len(file.Cases) < 200 {
-		t.Fatalf("%d cases, want at least 200", len(file.Cases))
 	}
 	segments := 0
 	for _, c := range file.Cases {
 		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
-			got := canonical(t, c.tokenizer(t), c.run(t))
-			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum == c.SHA256 {
-				return
+			tr := c.transcribe(t)
+			got := canonical(t, c.tokenizer(t), tr) + words(tr)
+			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum != c.SHA256 {
+				t.Errorf("%v, %d frames, window %d: differs from upstream's %d segments, %d words\n%s",
+					c.Options, c.Frames, c.Window, c.Segments, c.Words, cmp.Diff(c.Want, got))
 			}
-			t.Errorf("%v, %d frames, window %d: differs from upstream's %d segments\n%s",
-				c.Options, c.Frames, c.Window, c.Segments, cmp.Diff(c.Want, got))
 		})
 		segments += c.Segments
 	}
-	if segments < 500 {
-		t.Errorf("the goldens hold %d segments, too few to mean anything", segments)
+	if len(file.Cases) < least || segments < 2*least {
+		t.Errorf("%d cases of %d segments, too few to mean anything", len(file.Cases), segments)
 	}
 }
 
@@ -70,7 +78,7 @@ func (c loopCase) tokenizer(t *testing.T) *tokenizer.Tokenizer {
 	return tok
 }
 
-func (c loopCase) run(t *testing.T) *transcript.Transcript {
+func (c loopCase) transcribe(t *testing.T) *transcript.Transcript {
 	tok, o := c.tokenizer(t), c.options()
 	spans := o.Spans
 	o.Spans = nil // upstream takes parts in any order; New refuses that
@@ -169,4 +177,26 @@ func textAsUpstream(t *testing.T, tok *tokenizer.Tokenizer, tr *transcript.Trans
 		t.Errorf("text %q, want %q", tr.Text, want)
 	}
 	return upstreamText(tok, tokens)
+}
+
+// canonicalWords spells words as the script does, floats as their bits.
+func canonicalWords(t *transcript.Transcript) string {
+	var b strings.Builder
+	for _, s := range t.Segments {
+		var words []string
+		for _, w := range s.Words {
+			words = append(words, fmt.Sprintf("%x %016x %016x %016x", w.Word, math.Float64bits(w.Start), math.Float64bits(w.End), math.Float64bits(w.Probability)))
+		}
+		fmt.Fprintf(&b, "%d: %s\n", s.ID, strings.Join(words, ", "))
+	}
+	return b.String()
+}
+
+// TestRound2 compares with Python's round(x, 2), which goes by the exact value.
+func TestRound2(t *testing.T) {
+	for x, want := range map[float64]float64{2.675: 2.67, 1.005: 1, 0.125: 0.12, 0.375: 0.38, 12.345: 12.35, 7.5: 7.5} {
+		if got := round2(x); got != want {
+			t.Errorf("round2(%v) = %v, want %v", x, got, want)
+		}
+	}
 }

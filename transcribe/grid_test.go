@@ -21,6 +21,7 @@ import (
 	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/digits"
+	"verity/parallel"
 	"verity/precision"
 	"verity/transcript"
 )
@@ -275,35 +276,6 @@ func written(said outcome, n int) (lines []transcript.Cue) {
 	return lines
 }
 
-// TestGridNotices: what TestGrid compares differs where decoding does: rejection
-// sampling keeps no bits, so compare refuses it.
-func TestGridNotices(t *testing.T) {
-	testmodel.Serial(t)
-	m, s := demoModels(t, 1)["demo"], recordings()[1]
-	m = with(m, m.Assistant, constant(3))
-	rejecting := withOptions(m, m.Assistant, LoadOptions{Policy: constant(3), Rejection: true})
-	want, err := s.transcribe(t.Context(), m, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.transcribe(t.Context(), rejecting, 1)
-	if err != nil || reflect.DeepEqual(got.Transcript, want.Transcript) || reflect.DeepEqual(got.Decoded, want.Decoded) {
-		t.Errorf("rejection, %v: it was not noticed:\n got %+v\nwant %+v", err, got, want)
-	}
-	if got, err = s.transcribe(t.Context(), rejecting, 0); err != nil || !reflect.DeepEqual(got.Decoded, greedy(t, s, m)) {
-		t.Errorf("rejection at temperature 0, %v: %+v, want greedy decoding", err, got)
-	}
-}
-
-func greedy(t *testing.T, s recording, m *Model) []decodedWindow {
-	t.Helper()
-	h, err := s.transcribe(t.Context(), with(m, assistant.None{}, constant(0)), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h.Decoded
-}
-
 // demoModels returns the demo model with every assistant.
 func demoModels(t *testing.T, threads int) map[string]*Model {
 	t.Helper()
@@ -335,4 +307,66 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		"text":      with(m, assistant.None{}, nil),
 		"text+demo": with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
 	}
+}
+
+// newModel loads a test checkpoint.
+func newModel(t testing.TB, c *model.Checkpoint, threads int) (*Model, assistant.Target, *parallel.Pool) {
+	t.Helper()
+	pool := parallel.New(threads)
+	t.Cleanup(pool.Close)
+	m, err := Load(t.Context(), c, LoadOptions{Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer}, pool
+}
+
+// with returns m with an assistant: it shares all weights with m. A nil policy is auto.
+func with(m *Model, a assistant.Assistant, policy func() assistant.Policy) *Model {
+	return withOptions(m, a, LoadOptions{Policy: policy})
+}
+
+func withOptions(m *Model, a assistant.Assistant, o LoadOptions) *Model {
+	o.SharedWith = m
+	n, err := o.weights(nil)
+	if err != nil {
+		panic(err)
+	}
+	n.setAssistant(a, o)
+	return n
+}
+
+// constant drafts n tokens in every round.
+func constant(n int) func() assistant.Policy {
+	return func() assistant.Policy { return assistant.Constant(n) }
+}
+
+func mustAssistant(t testing.TB) func(a *assistant.Model, err error) assistant.Assistant {
+	return func(a *assistant.Model, err error) assistant.Assistant {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+}
+
+func transcribeClip(t testing.TB, m *Model, o Options, clip *audio.Clip) *transcript.Transcript {
+	t.Helper()
+	tr, err := New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tr.Transcribe(t.Context(), clip, Callbacks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// sameText compares all but the statistics, to the bit.
+func sameText(a, b *transcript.Transcript) bool {
+	x, y := *a, *b
+	x.Stats, y.Stats = transcript.Stats{}, transcript.Stats{}
+	return reflect.DeepEqual(x, y)
 }

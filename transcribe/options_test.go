@@ -1,13 +1,10 @@
 package transcribe
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -115,10 +112,7 @@ func TestSuppressExpression(t *testing.T) {
 // TestMultilingualWindows: with Multilingual each window has the language that is
 // likeliest in it, in its prompt and in its segments; else the first window's.
 func TestMultilingualWindows(t *testing.T) {
-	tok, err := tokenizer.Embedded(51865)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := multilingual(t)
 	for _, chunked := range []bool{false, true} {
 		for _, each := range []bool{true, false} {
 			prompted := make(chan string, 10)
@@ -150,10 +144,7 @@ func TestMultilingualWindows(t *testing.T) {
 // TestLanguageAmong: of several languages that are allowed the likeliest is chosen, with
 // Multilingual in each window; a name that the model does not know is an error that says it.
 func TestLanguageAmong(t *testing.T) {
-	tok, err := tokenizer.Embedded(51865)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := multilingual(t)
 	s := scripted{seed: 3, tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
 		return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 	}}
@@ -199,18 +190,5 @@ func checkLanguages(t *testing.T, tr *transcript.Transcript, each bool) {
 	}
 	if each && tr.Segments[0].Language == tr.Segments[len(tr.Segments)-1].Language {
 		t.Error("both windows have one language: nothing was put to the test")
-	}
-}
-
-// TestDocumented: docs/LIBRARY.md has every field of Options.
-func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "LIBRARY.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for f := range reflect.TypeFor[Options]().Fields() {
-		if f.IsExported() && !bytes.Contains(page, []byte("`"+f.Name+"`")) {
-			t.Errorf("docs/LIBRARY.md does not have %s", f.Name)
-		}
 	}
 }

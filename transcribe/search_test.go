@@ -1,26 +1,19 @@
 package transcribe
 
 import (
-	"bytes"
-	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
 
 	"verity/assistant"
-	"verity/audio"
 	"verity/decoder"
-	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 )
 
 // TestSearchLadder: beams are for temperature 0 and samples for those above, as upstream
 // has it; the length penalty is for both.
 func TestSearchLadder(t *testing.T) {
-	tok, err := tokenizer.Embedded(51865)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := multilingual(t)
 	alpha := 0.5
 	var got []decoder.SearchOptions
 	s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
@@ -45,10 +38,7 @@ func TestSearchLadder(t *testing.T) {
 // TestPrefixAndHotwords: the prefix is behind the first window's start sequence; hotwords
 // come before the text so far, but not where there is a prefix.
 func TestPrefixAndHotwords(t *testing.T) {
-	tok, err := tokenizer.Embedded(51865)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := multilingual(t)
 	encode := func(s string) []tokenizer.Token { return tok.Encode(s) }
 	start := []tokenizer.Token{tok.SOT, tok.SOT + 1, tok.Transcribe}
 	text := encode(" so far")
@@ -106,32 +96,5 @@ func TestPrefixAndHotwords(t *testing.T) {
 	}
 	if _, err := newScripted(scripted{tok: tok}, 3000, 448, Options{Language: "en", Prefix: strings.Repeat("word ", 200)}); err == nil {
 		t.Error("a prefix that leaves no room is taken")
-	}
-}
-
-// TestSearchAssisted: a beam search has the same transcript with an assistant, which it
-// does not ask, and says so; so have samples.
-func TestSearchAssisted(t *testing.T) {
-	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 2)
-	clip := audio.FromSamples("wave", testmodel.Named("odd").Waveform())
-	var log bytes.Buffer
-	for name, o := range map[string]Options{
-		"greedy":  {Temperatures: []float64{0}},
-		"beams":   {Temperatures: []float64{0}, BeamSize: 3},
-		"samples": {Temperatures: []float64{0.7}, BestOf: 3},
-	} {
-		o.Pad = audio.PadMel
-		plain := transcribeClip(t, m, o, clip)
-		o.Log = slog.New(slog.NewTextHandler(&log, nil))
-		assisted := transcribeClip(t, with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, constant(4)), o, clip)
-		if plain.ChoiceHashes != assisted.ChoiceHashes || !reflect.DeepEqual(plain.Segments, assisted.Segments) {
-			t.Errorf("%s: the transcript differs with an assistant", name)
-		}
-		if name != "greedy" && assisted.Stats.Drafts.Drafted != 0 {
-			t.Errorf("%s: %d tokens drafted", name, assisted.Stats.Drafts.Drafted)
-		}
-	}
-	if n := strings.Count(log.String(), "beam search works without drafts"); n != 1 {
-		t.Errorf("said %d times that beams go without the assistant, want once\n%s", n, &log)
 	}
 }

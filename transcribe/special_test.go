@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"verity/assistant"
-	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -61,27 +60,6 @@ func TestNoSpecialInText(t *testing.T) {
 			}
 			checkNoSpecial(t, tok, got)
 		})
-	}
-}
-
-// TestNoSpecialRandom does the same with random tokens of the whole vocabulary.
-func TestNoSpecialRandom(t *testing.T) {
-	tok := multilingual(t)
-	for seed := range uint64(12) {
-		rng := rand.New(rand.NewPCG(seed, 3))
-		s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
-			var tokens []tokenizer.Token
-			for range 1 + rng.IntN(40) {
-				id := rng.IntN(tok.Size())
-				if rng.IntN(2) == 0 { // of the few that are special
-					id = int(tok.EOT) + rng.IntN(tok.Size()-int(tok.EOT))
-				}
-				tokens = append(tokens, tokenizer.Token(id))
-			}
-			return decodedWindow{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
-		}}
-		o := Options{Temperatures: []float64{0}, WordTimestamps: seed%2 == 0, WithoutTimestamps: seed%3 == 0, Pad: audio.PadMel}
-		checkNoSpecial(t, tok, read(t, s, 1600, 800, o))
 	}
 }
 

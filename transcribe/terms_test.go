@@ -81,10 +81,7 @@ func FuzzParseTerms(f *testing.F) {
 // TestTerms: phrases are replaced once and everywhere: in text, segments, words and what callbacks receive, with
 // chunks and without. Later windows see what was decoded.
 func TestTerms(t *testing.T) {
-	tok, err := tokenizer.Embedded(51865)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := multilingual(t)
 	for _, o := range []Options{{}, {WordTimestamps: true}, {Chunked: true, WordTimestamps: true}, {WithoutTimestamps: true}} {
 		var prompts []string
 		s := scripted{seed: 3, tok: tok, decodeAt: func(_, _ int, so decoder.SessionOptions) decodedWindow {

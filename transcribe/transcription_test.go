@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"verity/assistant"
@@ -186,32 +185,11 @@ func TestEnglishOnly(t *testing.T) {
 // TestWatch checks that segments are told as they come and in order, and that
 // progress ends at the end.
 func TestWatch(t *testing.T) {
-	tok := multilingual(t)
-	var told []transcript.Segment
-	last := 0.0
-	tr, err := newScripted(scripted{seed: 3, tok: tok}, 3000, 448, Options{Language: "en"})
+	tr, err := newScripted(scripted{seed: 3, tok: multilingual(t)}, 3000, 448, Options{Language: "en"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{
-		Segment: func(s transcript.Segment) { told = append(told, s) },
-		Progress: func(done, total float64) {
-			if done < last || done > total || total != 200 {
-				t.Errorf("progress %v of %v after %v", done, total, last)
-			}
-			last = done
-		},
-	})
-	if err := r.transcribe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if last != 200 {
-		t.Errorf("progress ended at %v of 200", last)
-	}
-	if len(told) == 0 || len(told) != len(r.transcript().Segments) {
-		t.Errorf("told of %d segments, there are %d", len(told), len(r.transcript().Segments))
-	}
-	for i, s := range told {
+	for i, s := range watchedRun(t, tr, 20000).Segments {
 		if s.ID != i {
 			t.Errorf("segment %d has id %d", i, s.ID)
 		}
@@ -224,33 +202,6 @@ func TestProgressWithoutWords(t *testing.T) {
 	progress := Callbacks{Progress: func(done, _ float64) { last = done }}
 	if err := tr.nameSpeakers(t.Context(), nil, &transcript.Transcript{Duration: 8}, progress); err != nil || last != 8 {
 		t.Errorf("progress ended at %v of 8, error %v", last, err)
-	}
-}
-
-// TestConcurrent checks that clips can be transcribed at the same time.
-func TestConcurrent(t *testing.T) {
-	tok := multilingual(t)
-	tr, err := newScripted(scripted{seed: 11, tok: tok}, 3000, 448, Options{InitialPrompt: "Glenn"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clips := []int{20000, 12345, 3001, 777}
-	texts := make([]string, 4*len(clips))
-	var wg sync.WaitGroup
-	for i := range texts {
-		wg.Go(func() {
-			r := tr.newTranscription("", ramp{clips[i%len(clips)], 3000}, Callbacks{})
-			if err := r.transcribe(t.Context()); err != nil {
-				t.Error(err)
-			}
-			texts[i] = canonical(t, tok, r.transcript())
-		})
-	}
-	wg.Wait()
-	for i, got := range texts {
-		if want := texts[i%len(clips)]; got != want {
-			t.Errorf("clip %d differs between goroutines", i%len(clips))
-		}
 	}
 }
 
@@ -290,13 +241,7 @@ func TestOptionErrors(t *testing.T) {
 		{"Temperatures", Options{Temperatures: []float64{0, -1}}},
 		{"Temperatures", Options{Temperatures: []float64{nan}}},
 		{"Temperatures", Options{Temperatures: []float64{inf}}},
-		{"MaxCompressionRatio", Options{MaxCompressionRatio: -1}},
-		{"MaxCompressionRatio", Options{MaxCompressionRatio: nan}},
-		{"MinLogProb", Options{MinLogProb: 0.5}},
-		{"MinLogProb", Options{MinLogProb: nan}},
-		{"MaxNoSpeech", Options{MaxNoSpeech: nan}},
-		{"MaxNoSpeech", Options{MaxNoSpeech: -0.5}},
-		{"MaxInitialTimestamp", Options{MaxInitialTimestamp: -1}},
+		{"AudioContext", Options{AudioContext: 1501}},
 		{"SuppressTokens", Options{SuppressTokens: []tokenizer.Token{-2}}},
 		{"SuppressTokens", Options{SuppressTokens: []tokenizer.Token{51865}}},
 		{"Spans", Options{Spans: []Span{{3, 2}}}},

@@ -422,7 +422,7 @@ func TestBatchStranger(t *testing.T) {
 
 // A round of several members allocates nothing.
 func TestBatchAllocates(t *testing.T) {
-	if raceDetector {
+	if testmodel.Race {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
 	d := open(t, nil)

@@ -14,7 +14,6 @@ import (
 	"verity/internal/testing/needs"
 	"verity/model"
 	"verity/model/base"
-	"verity/model/digits"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
@@ -175,23 +174,6 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// TestSilent: sound without words is forgotten.
-func TestSilent(t *testing.T) {
-	u := scripted(func(float64, float64, bool) []transcript.Word { return nil })
-	for range 100 {
-		u.Add(make([]float32, audio.SampleRate))
-		if _, err := u.Pass(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
-		if len(u.pcm) > (maxSound+2)*audio.SampleRate {
-			t.Fatalf("%d s of sound are kept", len(u.pcm)/audio.SampleRate)
-		}
-	}
-	if u.Len() != 100*audio.SampleRate {
-		t.Errorf("%d samples, want %d", u.Len(), 100*audio.SampleRate)
-	}
-}
-
 // TestFailed: after a pass that failed another can be made.
 func TestFailed(t *testing.T) {
 	u := scripted(func(float64, float64, bool) []transcript.Word { return said("one", 0) })
@@ -346,16 +328,6 @@ func load(t *testing.T, c *model.Checkpoint, err error) *transcribe.Model {
 	}
 	t.Cleanup(m.Close)
 	return m
-}
-
-// TestDigits: a real network over real speech that grows.
-func TestDigits(t *testing.T) {
-	c, err := model.OpenFS(digits.Target(), "digits")
-	m := load(t, c, err)
-	got := growing(t, m, pcmOf(t, "../../model/digits/digits.wav"), 2)
-	if n := len(strings.Fields(got)); n < 5 {
-		t.Errorf("%d words: %q", n, got)
-	}
 }
 
 // TestSpeech: Whisper itself, over a speech that grows, says what it says at the end.

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,15 +51,6 @@ func TestTrack(t *testing.T) {
 	}
 	if d := tracker.Finish(); len(d.Voices) != 2 || len(d.Turns) == 0 || d.Turns[0].Start < 5 {
 		t.Errorf("at the end: %d voices, turns %v; want 2 from 5 s on", len(d.Voices), d.Turns)
-	}
-}
-
-// TestLabelNobody: words stay as they are where nobody was found.
-func TestLabelNobody(t *testing.T) {
-	said := []transcript.Word{{Word: " Yes.", Start: 0.1, End: 0.4}, {Word: " No.", Start: 21, End: 21.5}}
-	nobody := &diarize.Diarization{}
-	if got := label(said, []stretch{{0, nobody}, {30, nobody}}, 10); !slices.Equal(got, said) {
-		t.Errorf("got %v, want %v", got, said)
 	}
 }
 

@@ -41,17 +41,6 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// TestCloseTwice: a stream that is closed again stays closed.
-func TestCloseTwice(t *testing.T) {
-	s := NewStream(&Transcriber{}, nil)
-	for range 2 {
-		s.Close()
-	}
-	for range s.Utterances(t.Context()) {
-		t.Error("an utterance that nobody began")
-	}
-}
-
 // TestSentenceLength: a sentence ends with its mark, or with the utterance.
 func TestSentenceLength(t *testing.T) {
 	for _, tt := range []struct {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package assistant
-
-const raceDetector = false

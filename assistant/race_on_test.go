@@ -1,6 +1,0 @@
-//go:build race
-
-package assistant
-
-// raceDetector is whether tests run under it; it makes allocations of its own.
-const raceDetector = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package decoder
-
-const raceDetector = false
