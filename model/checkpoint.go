@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"verity/internal/formats/weights"
 	"verity/internal/input"
@@ -275,11 +274,7 @@ func (c *Checkpoint) Close() error { return c.store.Close() }
 func OpenSource(
 	files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor,
 ) (*Checkpoint, error) {
-	in := fstest.MapFS{}
-	for name, b := range files {
-		in[name] = &fstest.MapFile{Data: b}
-	}
-	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: in}
+	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: memoryFS(files)}
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"verity/internal/formats/ggml"
 	"verity/internal/formats/torch"
@@ -27,7 +26,7 @@ func openFile(ctx context.Context, name string) (*Checkpoint, error) {
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c := &Checkpoint{Name: name, ctx: ctx, fsys: fstest.MapFS{}, tied: true}
+	c := &Checkpoint{Name: name, ctx: ctx, fsys: memoryFS{}, tied: true}
 	switch head = head[:n]; {
 	case strings.HasSuffix(name, ".safetensors"):
 		return nil, notModel(name, head)
@@ -77,7 +76,7 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 		}
 	}
 	if m.Vocab != nil {
-		c.fsys = fstest.MapFS{"vocabulary.bin": {Data: m.Vocab}}
+		c.fsys = memoryFS{"vocabulary.bin": m.Vocab}
 	}
 	return m.Tensors, nil
 }
