@@ -42,8 +42,8 @@ type embedder struct {
 	dense      linear
 }
 
-// A plane is a convolution of 3×3 or 1×1 over frequency and time. A product computes two neighbouring times
-// at once, which fills the 64 outputs of a panel: its inputs are the times both need, 4 or 2.
+// A plane is a convolution of 3×3 or 1×1 over frequency and time. A product computes two output times at once, which
+// fills the 64 outputs of a panel. It reads 4 input times (3×3) or 2 (1×1).
 type plane struct {
 	rows  []*kernel.Matrix // of each tap in frequency, [2 times][32] by [times][in]
 	bias  []float32        // of both times
@@ -65,7 +65,7 @@ type denseLayer struct {
 	one, two linear            // of the mask
 }
 
-func (e *embedder) read(r *reader) {
+func (e *embedder) load(r *reader) {
 	e.first = r.plane(1, 3)
 	for i := range e.residual {
 		b := &e.residual[i]

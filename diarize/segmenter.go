@@ -42,7 +42,7 @@ type lstm struct {
 	state *kernel.Matrix
 }
 
-func (g *segmenter) read(r *reader) {
+func (g *segmenter) load(r *reader) {
 	g.waveGain, g.waveBias = r.vector(1)[0], r.vector(1)[0]
 	g.convs[0] = linear{w: packed(filters, filterSize, r.vector(filters*filterSize))}
 	for i, in := range []int{filters, filters, narrow} {
@@ -101,7 +101,7 @@ func (g *segmenter) segment(dst, samples []float32, starts []int) {
 		}
 		s.b = resize(s.b, rows*2*hidden)
 		for way := range g.lstm[l] {
-			g.lstm[l][way].run(s, s.b[way*hidden:], s.a, in, chunks, way == 1)
+			g.lstm[l][way].apply(s, s.b[way*hidden:], s.a, in, chunks, way == 1)
 		}
 		s.a, s.b = s.b, s.a
 	}
@@ -191,9 +191,9 @@ func leak(x []float32) {
 	}
 }
 
-// run writes the outputs of a layer in one direction to dst, [589][chunk][256], of which it fills 128 columns. x is
+// apply writes the outputs of a layer in one direction to dst, [589][chunk][256], of which it fills 128 columns. x is
 // [589][chunk][in].
-func (l *lstm) run(s *segmentScratch, dst, x []float32, in, chunks int, backwards bool) {
+func (l *lstm) apply(s *segmentScratch, dst, x []float32, in, chunks int, backwards bool) {
 	s.gates = resize(s.gates, chunkFrames*chunks*4*hidden)
 	l.input.apply(s.gates, x, chunkFrames*chunks, in)
 	s.cell, s.before = resize(s.cell, chunks*hidden), resize(s.before, chunks*hidden)

@@ -14,8 +14,8 @@ import (
 // networks returns both networks. Their weights are shared by all that use them.
 var networks = sync.OnceValue(func() *bothNetworks {
 	r, n := &reader{speakers.Weights}, &bothNetworks{}
-	n.embedder.read(r)
-	n.segmenter.read(r)
+	n.embedder.load(r)
+	n.segmenter.load(r)
 	if len(r.left) > 0 {
 		panic("diarize: the embedded weights are longer than the networks")
 	}

@@ -70,8 +70,8 @@ func withoutArrow(text string) string { return arrow.ReplaceAllString(text, "->"
 
 // cues returns the subtitles of t in order. Each has text and lasts for at least one unit of time, of which
 // a second has perSecond; none ends after the sound, or before its last word does unless the sound ends.
-// Every word is in exactly one, or underlined in exactly one. With names, each that follows another speaker's begins
-// with the name of its speaker.
+// Every word is in exactly one, or underlined in exactly one. With names, a cue begins with the speaker's name when the
+// speaker changes.
 func (o Subtitles) cues(t *Transcript, names bool, perSecond float64) []cue {
 	timed := slices.ContainsFunc(t.Segments, func(s Segment) bool { return len(s.Words) > 0 })
 	parts, cut := t.segmentParts(), o.split

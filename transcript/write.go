@@ -79,7 +79,8 @@ func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	case RTTM:
 		writeRTTM(b, t)
 	default:
-		return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
+		return fmt.Errorf("transcript: format %q: unsupported, want one of %s", f,
+			strings.ReplaceAll(strings.Trim(fmt.Sprint(Formats()), "[]"), " ", ", "))
 	}
 	return b.Flush()
 }

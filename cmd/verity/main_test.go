@@ -185,7 +185,7 @@ func TestExitStatus(t *testing.T) {
 		{"increment", with("--temperature-increment-on-fallback", "0", good), 2, "increment"},
 		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},
 		{"noise", with("--temperature", "5", good), 2, "must be from 0 to 2"},
-		{"one format", with("-f", "docx", good), 2, "--output-format docx is a file of Word"},
+		{"one format", with("-f", "docx", good), 2, "--output-format docx is a binary file"},
 		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 1, "want auto, none, encoder, ngram, bigram, self"},
 		{"missing file", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},
 		{"tokens", with("--suppress-tokens", "a", good), 2, "token ids"},

@@ -27,7 +27,7 @@ func MakeDir(name string) (undo func(), err error) {
 	if err = os.MkdirAll(name, 0o777); err == nil {
 		err = acceptsFiles(name)
 	} else if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("the system makes no directory there")
+		err = errors.New("the directory cannot be made")
 	}
 	if err != nil {
 		undo()
@@ -65,12 +65,12 @@ func Below(dir, below string) (string, error) {
 	return path, wrap(path, err)
 }
 
-// A Put writes what f writes to a file of a checkpoint.
-type Put func(name string, f func(io.Writer) error) error
+// A FileWriter writes a file of a checkpoint: what f writes.
+type FileWriter func(name string, f func(io.Writer) error) error
 
 // WriteModel makes a directory and the files that write puts there. All take their places
 // when write is done, since they are of use only together. If it fails, what was there stays.
-func WriteModel(dir string, write func(Put) error) error {
+func WriteModel(dir string, write func(FileWriter) error) error {
 	undo, err := MakeDir(dir)
 	if err != nil {
 		return err

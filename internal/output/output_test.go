@@ -139,7 +139,7 @@ func TestWriteModel(t *testing.T) {
 	above := t.TempDir()
 	dir, broken := filepath.Join(above, "new", "model"), errors.New("broken")
 	write := func(end error) error {
-		return WriteModel(dir, func(p Put) error { return errors.Join(p("config", put("c")), p("weights", put("w")), end) })
+		return WriteModel(dir, func(p FileWriter) error { return errors.Join(p("config", put("c")), p("weights", put("w")), end) })
 	}
 	if err := write(broken); !errors.Is(err, broken) {
 		t.Error(err)
@@ -148,7 +148,7 @@ func TestWriteModel(t *testing.T) {
 	if err := write(nil); err != nil {
 		t.Fatal(err)
 	}
-	err := WriteModel(dir, func(p Put) error { return errors.Join(p("config", put("other")), p("more", put("m")), broken) })
+	err := WriteModel(dir, func(p FileWriter) error { return errors.Join(p("config", put("other")), p("more", put("m")), broken) })
 	if !errors.Is(err, broken) || read(t, filepath.Join(dir, "config")) != "c" {
 		t.Errorf("%v, and config holds %q", err, read(t, filepath.Join(dir, "config")))
 	}

@@ -90,7 +90,7 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	for _, f := range files {
 		err := c.file(ctx, repo, commit, f)
 		if errors.Is(err, ErrNotFound) { // the model is there
-			err = c.odd("status: got 404, want a file that the hub itself has listed")
+			err = c.unexpectedResponse("status: got 404, want a file that the hub itself has listed")
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %s: %w", repo, f, err)
@@ -107,8 +107,8 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	})
 }
 
-// odd returns the error of an answer that no hub gives, and the remedy.
-func (c *Client) odd(format string, args ...any) error {
+// unexpectedResponse returns the error of an answer that no hub gives, with the remedy.
+func (c *Client) unexpectedResponse(format string, args ...any) error {
 	remedy := "try again later"
 	if c.Endpoint != "" {
 		remedy = "check HF_ENDPOINT, which is " + c.hub()
@@ -131,10 +131,10 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 		} `json:"siblings"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&answer); err != nil {
-		return "", nil, c.odd("list of files: got no JSON: %w", err)
+		return "", nil, c.unexpectedResponse("list of files: got no JSON: %w", err)
 	}
 	if len(answer.Sha) != 40 || !hashName.MatchString(answer.Sha) {
-		return "", nil, c.odd("sha: got %.60q, want that of a commit", answer.Sha)
+		return "", nil, c.unexpectedResponse("sha: got %.60q, want that of a commit", answer.Sha)
 	}
 	var names []string
 	for _, s := range answer.Siblings {
@@ -325,7 +325,7 @@ func (e *lookupError) Unwrap() error { return e.cause }
 
 // status returns an error that explains a refusal.
 func (c *Client) status(code int) error {
-	err := c.odd("status: got %d %s", code, http.StatusText(code))
+	err := c.unexpectedResponse("status: got %d %s", code, http.StatusText(code))
 	switch {
 	case code < 400:
 		return nil

@@ -85,10 +85,10 @@ func (c *Client) describe(name, address string, resp *http.Response) (remote, er
 	r := remote{name: name, address: address, blobName: etag, hash: etag}
 	var err error
 	if r.size, err = strconv.ParseInt(size, 10, 64); err != nil || r.size < 0 {
-		return r, c.odd("size: got %.80q, want a number of bytes", size)
+		return r, c.unexpectedResponse("size: got %.80q, want a number of bytes", size)
 	}
 	if etag == "" {
-		return r, c.odd("ETag: got none, want the hash of the file")
+		return r, c.unexpectedResponse("ETag: got none, want the hash of the file")
 	}
 	if !hashName.MatchString(etag) {
 		r.blobName, r.hash = fmt.Sprintf("%x", sha256.Sum256([]byte(name+"\x00"+etag))), ""

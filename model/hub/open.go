@@ -162,7 +162,7 @@ func (e *NameError) Error() string {
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ")
 		if isWeights(e.Name) {
-			text += ", which is downloaded"
+			text += ", which Verity downloads"
 		}
 		return text + "?"
 	}

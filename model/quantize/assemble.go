@@ -27,7 +27,7 @@ const weightsFile = "model.safetensors"
 const mostJSON = 64 << 20
 
 // assemble writes the checkpoint, the weights last.
-func (r *run) assemble(ctx context.Context, put output.Put) error {
+func (r *run) assemble(ctx context.Context, put output.FileWriter) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
 		if m := r.done[name]; m != nil {
@@ -100,7 +100,7 @@ func quantised(dir fs.FS) bool {
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.
-func copyFiles(from fs.FS, put output.Put) error {
+func copyFiles(from fs.FS, put output.FileWriter) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
 		"tokenizer_config.json",
@@ -122,7 +122,7 @@ func copyFiles(from fs.FS, put output.Put) error {
 }
 
 // config writes config.json, with the quantisation in it.
-func (r *run) config(put output.Put) error {
+func (r *run) config(put output.FileWriter) error {
 	config := map[string]any{}
 	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
 	switch {

@@ -70,7 +70,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 	if err := r.plan(); err != nil {
 		return nil, err
 	}
-	err = output.WriteModel(dir, func(put output.Put) error { // at once, so that hours of work have a place to go
+	err = output.WriteModel(dir, func(put output.FileWriter) error { // at once, so that hours of work have a place to go
 		for len(r.todo) > 0 {
 			if err := r.part(ctx); err != nil {
 				return err
@@ -184,7 +184,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w, err := r.open(t, l.of[t.inputs])
+		w, err := r.lazyWeight(t, l.of[t.inputs])
 		if err != nil {
 			return err
 		}
@@ -215,8 +215,8 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 	return nil
 }
 
-// open returns a weight whose rows are read when they are needed.
-func (r *run) open(t task, h *hessian) (w *weight, err error) {
+// lazyWeight returns a weight whose rows are read when they are needed.
+func (r *run) lazyWeight(t task, h *hessian) (w *weight, err error) {
 	stored, err := r.from.Weight(t.name, t.rows, t.cols)
 	if err != nil {
 		return nil, err

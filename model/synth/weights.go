@@ -19,8 +19,8 @@ const (
 // The factors of E[next(p)] and E[<|0.00|>] in a position embedding, relative to the
 // token embedding. The layers add at most about a third of the former.
 const (
-	loud  = 160
-	aside = 40
+	targetLogit = 160
+	zeroLogit   = 40
 )
 
 // A network is a checkpoint to be written.
@@ -74,7 +74,7 @@ func (n *network) write(w io.Writer, name string, shape []int) error {
 	return newSource(n.own+name, matrices()).write(w, size)
 }
 
-// writePositions writes loud·E[next(p)] + aside·E[<|0.00|>] for every position p.
+// writePositions writes targetLogit·E[next(p)] + zeroLogit·E[<|0.00|>] for every position p.
 func (n *network) writePositions(w io.Writer) error {
 	width := n.dims.TextWidth
 	row, zero := make([]uint16, width), make([]uint16, width)
@@ -82,7 +82,7 @@ func (n *network) writePositions(w io.Writer) error {
 	for _, t := range n.next {
 		n.embed.fill(row, int(t)*width)
 		for i, e := range row {
-			row[i] = tensor.F16Bits(loud*tensor.F16ToFloat32(e) + aside*tensor.F16ToFloat32(zero[i]))
+			row[i] = tensor.F16Bits(targetLogit*tensor.F16ToFloat32(e) + zeroLogit*tensor.F16ToFloat32(zero[i]))
 		}
 		if _, err := w.Write(bytesOf(row)); err != nil {
 			return err

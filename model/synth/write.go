@@ -123,7 +123,7 @@ func (w *Output) write(
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}
-	return output.WriteModel(w.Dir, func(put output.Put) error {
+	return output.WriteModel(w.Dir, func(put output.FileWriter) error {
 		for name, b := range files {
 			if err := put(name, func(to io.Writer) error { _, err := to.Write(b); return err }); err != nil {
 				return err

@@ -63,8 +63,8 @@ type Properties struct {
 	Spread     float64      `json:"spread,omitempty"`  // how much the machine's speed varied meanwhile: above 1.3, it was busy
 	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
 
-	names []string // of the languages
-	asked bool     // Auto.Precision is the one that was asked for
+	names    []string // of the languages
+	explicit bool     // Auto.Precision is what a flag says
 }
 
 // automatic holds the settings that auto chooses on this machine.
@@ -176,16 +176,16 @@ const mostRead = 2 << 30
 
 // decide sets what auto chooses, unless a precision is given, and the memory that it needs; with drafts, also the cost
 // of passes.
-func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, asked precision.Precision, drafts bool) (err error) {
+func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, explicit precision.Precision, drafts bool) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
-	if c.Bytes() <= mostRead || asked != (precision.Precision{}) {
-		if p, err = layer.Resolve(c, asked, pool); err != nil {
+	if c.Bytes() <= mostRead || explicit != (precision.Precision{}) {
+		if p, err = layer.Resolve(c, explicit, pool); err != nil {
 			return err
 		}
 	}
-	i.Memory, i.asked = memoryFor(c, p), asked != (precision.Precision{})
+	i.Memory, i.explicit = memoryFor(c, p), explicit != (precision.Precision{})
 	i.Auto = automatic{
 		Precision: p.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
@@ -231,12 +231,12 @@ func ActivationBytes(d model.Dims, p precision.Precision) int64 {
 		4*n*2*int64(d.TextWidth)
 }
 
-// A sheet is text in two columns, labels and their values, folded to the width of help.
-type sheet struct{ strings.Builder }
+// A textTable is text in two columns, labels and their values, folded to the width of help.
+type textTable struct{ strings.Builder }
 
 const labelWidth = 17
 
-func (s *sheet) row(label, format string, args ...any) {
+func (s *textTable) row(label, format string, args ...any) {
 	for _, line := range cli.Fold(fmt.Sprintf(format, args...), cli.HelpWidth-labelWidth) {
 		fmt.Fprintf(s, "%-*s%s\n", labelWidth, label, line)
 		label = ""
@@ -244,7 +244,7 @@ func (s *sheet) row(label, format string, args ...any) {
 }
 
 func (i *Properties) print(w io.Writer) error {
-	var s sheet
+	var s textTable
 	where := show.Name(i.Model)
 	if setup.Embedded(i.Model) {
 		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model +
@@ -272,7 +272,7 @@ func (i *Properties) print(w io.Writer) error {
 }
 
 // printUse writes what the model is good for and what it takes.
-func (i *Properties) printUse(s *sheet) {
+func (i *Properties) printUse(s *textTable) {
 	switch {
 	case !i.HasEncoder:
 		s.row("use", "drafts for another model; it cannot transcribe by itself")
@@ -292,11 +292,11 @@ func (i *Properties) printUse(s *sheet) {
 }
 
 // printAuto writes what auto chooses on this machine.
-func (i *Properties) printAuto(s *sheet) {
+func (i *Properties) printAuto(s *textTable) {
 	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
 	why := ""
 	switch p := i.Auto.Precision; {
-	case i.asked:
+	case i.explicit:
 	case i.Bytes > mostRead:
 		why = " if it holds every weight exactly, else f32"
 	case p == strings.ToLower(i.DType):
@@ -357,7 +357,7 @@ func (i *Properties) drafting() string {
 	return "none: plain decoding"
 }
 
-func (i *Properties) printNetwork(s *sheet) {
+func (i *Properties) printNetwork(s *textTable) {
 	const shape = "%d layers, width %d, %d heads, %s positions"
 	d := i.Dims
 	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)

@@ -57,15 +57,22 @@ func Models(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
+	offline := false
 	pull := cli.New("pull NAME", "Download a model, or its missing files",
 		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
 		func(ctx context.Context, args []string) error {
-			dir, err := setup.NewHub().Pull(ctx, args[0])
+			h := setup.NewHub()
+			if h.Offline || offline {
+				return cli.Usagef("pull needs the network; verity models lists what is here")
+			}
+			dir, err := h.Pull(ctx, args[0])
 			if err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
 			}
 			return err
 		})
+	pull.Flags().BoolVar(&offline, "offline", false, "")
+	cli.Must(pull.Flags().MarkHidden("offline"))
 	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
 	rm := cli.New("rm NAME", "Remove a model from the cache",
 		"Rm removes all files of a model from the cache."+exitHelp+".",

@@ -65,7 +65,7 @@ type quantizeCommand struct {
 // Quantize returns the quantize command.
 func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
-	c := cli.New("quantize MODEL --to FORMAT --out DIR", "Quantize a model", quantizeHelp, q.run)
+	c := cli.New("quantize MODEL --to FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
@@ -98,7 +98,7 @@ func (q *quantizeCommand) check() error {
 	return nil
 }
 
-func (q *quantizeCommand) run(ctx context.Context, args []string) error {
+func (q *quantizeCommand) quantize(ctx context.Context, args []string) error {
 	if err := q.check(); err != nil {
 		return err
 	}

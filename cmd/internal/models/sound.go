@@ -42,7 +42,7 @@ func describeSound(ctx context.Context, w io.Writer, name string, asJSON bool) e
 	if asJSON {
 		return json.NewEncoder(w).Encode(p)
 	}
-	var s sheet
+	var s textTable
 	s.row("file", "%s", show.Name(name))
 	if p.Duration > 0 {
 		s.row("length", "%s, by its header", show.Seconds(p.Duration))

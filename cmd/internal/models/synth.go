@@ -43,7 +43,7 @@ type synthCommand struct {
 func Synth(e cli.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
 	c := cli.New("synth --size NAME --alpha A --out DIR [TEXT]",
-		"Generate a model with known output, and its assistant", synthHelp, p.run)
+		"Generate a model with known output, and its assistant", synthHelp, p.write)
 	f := c.Flags()
 	f.StringVar(&p.opt.Size, "size", "tiny",
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
@@ -58,7 +58,7 @@ func Synth(e cli.Env) *cobra.Command {
 	return c
 }
 
-func (p *synthCommand) run(ctx context.Context, args []string) error {
+func (p *synthCommand) write(ctx context.Context, args []string) error {
 	p.opt.Text = strings.Join(args, "")
 	if p.dir == "" {
 		return cli.Usagef("--out is missing: want the directory for the model")

@@ -114,7 +114,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	case !printed && exists(l.file):
 		return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
 	case printed && format == transcript.DOCX:
-		return cli.Usagef("--output-format docx is a file of Word: add --out talk.docx")
+		return cli.Usagef("--output-format docx is a binary file: add --out talk.docx")
 	case printed && l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}

@@ -213,7 +213,7 @@ func (t *fileRun) check(files []string, used bool) error {
 			[]any{show.Name(t.dir), extension, show.Name(filepath.Dir(t.dir)), show.Name(stem(t.dir))}},
 		{slices.Contains([]transcript.Format{"doc", "odt", "rtf", "pdf", "html"}, extension) && !exists(t.dir),
 			"--output-dir %s: want a directory; word processors open --output-format docx", []any{show.Name(t.dir)}},
-		{printed && first == transcript.DOCX, "--output-format docx is a file of Word: add --output-dir DIRECTORY", nil},
+		{printed && first == transcript.DOCX, "--output-format docx is a binary file: add -o DIRECTORY", nil},
 		{printed && len(formats) > 1, "several formats cannot share standard output: add -o DIRECTORY", nil},
 		{printed && t.timed && first != transcript.TXT && first != transcript.MD,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
