@@ -15,63 +15,6 @@ import (
 	"verity/internal/kernel"
 )
 
-// TestSpeakersUsage: what cannot be done is a line that says what is wanted, before anything is loaded.
-func TestSpeakersUsage(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	samples := func(name string, parts ...[]float32) { write(name, string(waveOf(slices.Concat(parts...)))) }
-	first := soundOf(t, "jfk.flac")[4800 : 4800+3*audio.SampleRate]
-	second := soundOf(t, "librispeech/84-121123-0003.flac")[8000 : 8000+3*audio.SampleRate]
-	samples("two.wav", first, make([]float32, 8000), second)
-	samples("none.wav", make([]float32, 2*audio.SampleRate))
-	samples("short.wav", first[:8000])
-	lists := 0
-	named := func(lines ...string) []string {
-		lists++
-		return []string{"--speakers", "voice", "--speaker-names", write(fmt.Sprint("names", lists), strings.Join(lines, "\n"))}
-	}
-	for _, tt := range []struct {
-		args []string
-		want string
-		slow bool // it needs the networks
-	}{
-		{[]string{"--speakers", "0"}, "from 1 to 100", false},
-		{[]string{"--speakers", "1000"}, "from 1 to 100", false},
-		{[]string{"--speakers", "two"}, "as 3 or 2-4; channels, or one", false},
-		{[]string{"--speakers", "3-2"}, "as 3 or 2-4", false},
-		{[]string{"--speakers", "channels", "--speaker-names", "x"}, "needs --speakers voice", false},
-		{[]string{"--speaker-names", "x"}, "--speaker-names x: there is no such file", false}, // --speakers voice is set
-		{[]string{"--speakers", "voice", "--speaker-names", filepath.Join(dir, "nowhere")}, "nowhere", false},
-		{named(""), "names nobody", false},
-		{named("Ann"), "line 1: got Ann, want NAME: FILE", false},
-		{named("# voices", ": two.wav"), "line 2: got : two.wav, want NAME: FILE", false},
-		{named("Ann: nowhere.wav"), "nowhere.wav", false},
-		{named("Ann: two.wav 0:09-0:05"), "ends before it begins", false},
-		{named("Ann: two.wav 0:09-3:05"), "longer than 120 s", false},
-		{named("A\x00nn: two.wav"), `line 1: got the name "A\x00nn", want UTF-8`, false},
-		{named("\ufeff# x", "A\xffnn: two.wav"), `line 2: got the name "A\xffnn", want UTF-8`, false},
-		{named("A:b: nowhere.wav"), "/nowhere.wav", false},
-		{named("Ann: two.wav 1:00-1:10"), "the part from 60 s to 70 s begins after the end, at 6.5 s", false},
-		{named("Ann: two.wav"), "line 1: " + filepath.Join(dir, "two.wav") + ": 2 speakers are heard", true},
-		{named("Ann: none.wav"), "no speech is heard", true},
-		{named("Ann: short.wav"), "want at least 1 s", true},
-	} {
-		if tt.slow && kernel.Implementations()[0] == "ref" {
-			continue
-		}
-		code, stdout, stderr := program(t, nil, append([]string{"transcribe", filepath.Join(dir, "none.wav")}, tt.args...)...)
-		if code == 0 || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") > 2 {
-			t.Errorf("%q: status %d, %q, %s; want %q", tt.args, code, stdout, stderr, tt.want)
-		}
-	}
-}
-
 // TestSpeakersNobody: where nobody speaks, or only a moment, no speaker is invented, and warnings say who is missing.
 func TestSpeakersNobody(t *testing.T) {
 	onBase(t)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,8 +59,10 @@ func TestStdoutIsResultsOnly(t *testing.T) {
 	if code := run(t.Context(), e, []string{"transcribe", "-f", "lines", "-m", model, "--temperature-increment-on-fallback=none", name}); code != 0 || out.String() != plain {
 		t.Errorf("on a terminal: status %d, text %q, want %q", code, out.String(), plain)
 	}
-	if !strings.Contains(err.String(), "a.wav") || !strings.Contains(err.String(), "%") {
-		t.Errorf("on a terminal there is no progress bar: %q", err.String())
+	for _, want := range []string{"loading ", "a.wav", "%"} {
+		if !strings.Contains(err.String(), want) {
+			t.Errorf("a terminal does not show %q: %q", want, err.String())
+		}
 	}
 	found := regexp.MustCompile(`a\.wav: [A-Z][a-z]+.* \(detected, \d+ %\); --language names another\n`)
 	if !found.MatchString(err.String()) || found.MatchString(logs) {
@@ -70,49 +71,6 @@ func TestStdoutIsResultsOnly(t *testing.T) {
 	err.Reset()
 	if code := run(t.Context(), e, []string{"transcribe", "-f", "lines", "-m", model, "-l", "en", "--temperature-increment-on-fallback=none", name}); code != 0 || found.MatchString(err.String()) {
 		t.Errorf("status %d, a language named by a flag is called detected: %q", code, err.String())
-	}
-}
-
-// TestSameText checks that the text depends neither on threads, nor on where the sound comes
-// from, nor on where the text goes.
-func TestSameText(t *testing.T) {
-	model, dir := modelDir(t), t.TempDir()
-	name := filepath.Join(dir, "a.wav")
-	if err := os.WriteFile(name, wav(5), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, want, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--threads", "1", name)
-	if want == "" {
-		t.Fatal("no text to compare")
-	}
-	if _, got, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "--threads", "3", name); got != want {
-		t.Errorf("three threads: %q, one: %q", got, want)
-	}
-	if _, got, _ := program(t, bytes.NewReader(wav(5)), "transcribe", "-f", "lines", "-m", model, "-"); got != want {
-		t.Errorf("from standard input: %q, want %q", got, want)
-	}
-	if code, out, _ := program(t, nil, "transcribe", "-f", "lines", "-m", model, "-o", filepath.Join(dir, "new"), name); code != 0 || out != "" {
-		t.Errorf("with --output-dir: status %d, standard output %q", code, out)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, "new", "a.txt"))
-	if err != nil || string(got) != want {
-		t.Errorf("a.txt = %q, %v; want %q", got, err, want)
-	}
-	_, raw, _ := program(t, nil, "transcribe", "-m", model, "-f", "json", name)
-	var doc struct {
-		Schema   string
-		Duration float64
-		Segments []struct{ Text string }
-	}
-	if err := json.Unmarshal([]byte(raw), &doc); err != nil {
-		t.Fatalf("%v\n%s", err, raw)
-	}
-	var lines strings.Builder
-	for _, s := range doc.Segments {
-		lines.WriteString(strings.TrimSpace(s.Text) + "\n")
-	}
-	if doc.Schema != "verity.transcribe/1" || doc.Duration != 5 || lines.String() != want {
-		t.Errorf("JSON: schema %q, duration %v, text %q; want %q", doc.Schema, doc.Duration, lines.String(), want)
 	}
 }
 
@@ -151,21 +109,12 @@ func TestStreamedInput(t *testing.T) {
 	}
 }
 
-// TestInputNames: a URL, a directory, a subdirectory and a pattern find the same sound as the name
-// of the file.
-func TestInputNames(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, fstest.MapFS{"in/deep/a.WAV": {Data: digits.Sample()}}); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+// TestURL: a file behind a URL gives the same text as the file.
+func TestURL(t *testing.T) {
+	server := httptest.NewServer(http.FileServerFS(fstest.MapFS{"a.WAV": {Data: digits.Sample()}}))
 	defer server.Close()
-	in := filepath.Join(dir, "in")
-	_, want, _ := program(t, nil, "transcribe", "-f", "lines", filepath.Join(in, "deep", "a.WAV"))
-	for _, args := range [][]string{{server.URL + "/in/deep/a.WAV"}, {in, "--recursive"}, {filepath.Join(in, "deep")}, {filepath.Join(in, "d*", "*.WAV")}} {
-		if code, got, stderr := program(t, nil, append([]string{"transcribe", "-f", "lines"}, args...)...); code != 0 || got != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
-			t.Errorf("%q: status %d, %q, want %q: %s", args, code, got, want, stderr)
-		}
+	if code, got, stderr := program(t, nil, "transcribe", "-f", "lines", server.URL+"/a.WAV"); code != 0 || !strings.HasPrefix(got, "one\nnine seven\nsix\n") {
+		t.Errorf("status %d, %q: %s", code, got, stderr)
 	}
 }
 
