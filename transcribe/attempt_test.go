@@ -44,14 +44,7 @@ func read(t *testing.T, s scripted, frames, window int, o Options) *transcript.T
 	if o.Language == "" {
 		o.Language = "en"
 	}
-	tr, err := newScripted(s, window, 448, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := tr.newTranscription("ramp", ramp{frames, window}, Callbacks{})
-	if err := r.transcribe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := transcribed(t, s, frames, window, o)
 	return r.transcript()
 }
 

@@ -2,18 +2,14 @@ package transcribe
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"io/fs"
 	"log/slog"
-	"math"
 	"strings"
 	"sync"
 	"testing"
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/decoder"
 	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/digits"
@@ -95,76 +91,4 @@ func (s recording) open(t *testing.T) *audio.Clip {
 	}
 	t.Cleanup(func() { clip.Close() })
 	return clip
-}
-
-// A moody Assistant fails in some of its windows, in a round of each attempt.
-type moody struct {
-	assistant.Assistant
-	fails func(window int) bool
-	round int
-	heard int
-	asked int
-}
-
-func (a *moody) Open(w assistant.Window) assistant.Drafter {
-	a.heard++
-	return &moodyDrafter{Drafter: a.Assistant.Open(w), a: a, fail: a.fails(a.heard)}
-}
-
-type moodyDrafter struct {
-	assistant.Drafter
-	a     *moody
-	fail  bool
-	round int
-}
-
-func (p *moodyDrafter) Begin(o decoder.SessionOptions, policy assistant.Policy) {
-	p.Drafter.Begin(o, policy)
-	p.round = 0
-}
-
-var errMood = errors.New("not now")
-
-func (p *moodyDrafter) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
-	p.round++
-	p.a.asked++
-	if p.fail && p.round == p.a.round {
-		return append(dst, 1, 2), errMood
-	}
-	return p.Drafter.Propose(ctx, dst, limit)
-}
-
-// TestBrokenOnce: a window that the assistant fails in goes on without it from there, at
-// every temperature; the next has it again, until it has failed in several.
-func TestBrokenOnce(t *testing.T) {
-	m := demoModels(t, 1)["demo"]
-	a := m.Assistant
-	clip := func() *audio.Clip { return recordings()[0].open(t) }
-	// Every window fails the gates: four attempts each, of windows of one second.
-	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: math.Inf(1)}
-	for i := range 8 {
-		opt.Spans = append(opt.Spans, Span{float64(i), float64(i + 1)})
-	}
-	want := transcribeClip(t, with(m, assistant.None{}, constant(0)), opt, clip())
-	whole := &moody{Assistant: a, fails: func(int) bool { return false }}
-	drafted := transcribeClip(t, with(m, whole, constant(1)), opt, clip()).Stats.Drafts.Drafted
-	for name, tt := range map[string]struct {
-		fails  func(window int) bool
-		round  int
-		asked  func(n int) bool
-		broken bool
-	}{
-		"never":  {func(int) bool { return false }, 1, func(n int) bool { return n == whole.asked }, false},
-		"once":   {func(w int) bool { return w == 2 }, 2, func(n int) bool { return n < whole.asked && n > whole.asked/2 }, true},
-		"always": {func(int) bool { return true }, 1, func(n int) bool { return n == maxFailures }, true},
-	} {
-		once := &moody{Assistant: a, fails: tt.fails, round: tt.round}
-		got := transcribeClip(t, with(m, once, constant(1)), opt, clip())
-		if !sameText(got, want) {
-			t.Errorf("%s: %+v\nwant %+v", name, got, want)
-		}
-		if !tt.asked(once.asked) || got.Stats.Broken != "" != tt.broken {
-			t.Errorf("%s: asked %d times (%d if it never fails, of %d drafted), broken %q", name, once.asked, whole.asked, drafted, got.Stats.Broken)
-		}
-	}
 }

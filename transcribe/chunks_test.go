@@ -13,7 +13,6 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/model"
 	"verity/model/digits"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -170,15 +169,6 @@ func checkChunks(t *testing.T, got *transcript.Transcript, s *chunkScript, chunk
 	}
 }
 
-// TestChunksFor: what is decoded at a time by default follows from the model's memory.
-func TestChunksFor(t *testing.T) {
-	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
-		if got := chunksFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
-			t.Errorf("%d layers of %d: got %d, want %d", tt.layers, tt.width, got, tt.want)
-		}
-	}
-}
-
 // scriptedChunks returns a Transcriber over a script that tells each window's tokens.
 func scriptedChunks(t *testing.T, o Options, decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
 	t.Helper()
@@ -276,18 +266,11 @@ func long(t testing.TB, times int) *audio.Clip {
 // after the other and side by side.
 func TestNoSpeech(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
-		var tok *tokenizer.Tokenizer
-		tr := scriptedChunks(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decodedWindow {
-			d := scriptedText(tok, 0.0, " you", 2.0)
-			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
-			return d
-		})
-		tok = tr.model.Tokenizer
-		r := tr.newTranscription("", ramp{6500, 3000}, Callbacks{})
-		if err := r.transcribe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		got := r.transcript()
+		tok := multilingual(t)
+		s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+			return said(tok, 0, " you", 100, -20, 0.9)
+		}}
+		got := read(t, s, 6500, 3000, Options{Chunked: chunked})
 		if len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 3 || got.Stats.Windows != 3 || got.Stats.Attempts != 3 {
 			t.Errorf("chunked %v: %q, %+v", chunked, got.Text, got.Stats.Work)
 		}

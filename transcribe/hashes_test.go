@@ -44,20 +44,4 @@ func TestProof(t *testing.T) {
 			t.Errorf("%s: proof %+v of %+v, want tokens to differ: %v, log-probabilities: %v", name, got, want.ChoiceHashes, tt.tokens, tt.logPro)
 		}
 	}
-
-	// Speech, refused at first: the text is that of the second attempt.
-	speak := func(first float32) *transcript.Transcript {
-		return decode(func(d *decodedWindow, hot bool) {
-			d.noSpeechProb = 0
-			if hot {
-				d.Choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
-			} else {
-				d.Choices[1].LogProb = first
-			}
-		})
-	}
-	a, b := speak(-3), speak(math.Nextafter32(-3, 0))
-	if len(a.Segments) == 0 || a.Stats.Attempts != 2*a.Stats.Windows || a.ChoiceHashes.Tokens != b.ChoiceHashes.Tokens || a.ChoiceHashes.LogProbs == b.ChoiceHashes.LogProbs {
-		t.Errorf("a first attempt with another log-probability: %d segments, %+v, proofs %+v and %+v", len(a.Segments), a.Stats, a.ChoiceHashes, b.ChoiceHashes)
-	}
 }

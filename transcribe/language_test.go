@@ -27,14 +27,7 @@ func TestEncodedOnce(t *testing.T) {
 		var encoded []int
 		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(seek, _ int) { encoded = append(encoded, seek) },
 			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
-		tr, err := newScripted(s, 800, 448, Options{Spans: tt.spans, Pad: tt.pad})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := tr.newTranscription("", ramp{2000, 800}, Callbacks{})
-		if err := r.transcribe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		transcribed(t, s, 2000, 800, Options{Spans: tt.spans, Pad: tt.pad})
 		if !slices.Equal(encoded, tt.want) {
 			t.Errorf("%s: encoded windows at %v, want %v", tt.name, encoded, tt.want)
 		}

@@ -120,14 +120,7 @@ func TestMultilingualWindows(t *testing.T) {
 				prompted <- fmt.Sprint(seek, tok.DecodeWithTimestamps(o.Prompt[o.SOT+1:o.SOT+2]))
 				return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 			}}
-			tr, err := newScripted(s, 3000, 448, Options{Multilingual: each, Chunked: chunked})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
-			if err := r.transcribe(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			r := transcribed(t, s, 4500, 3000, Options{Multilingual: each, Chunked: chunked})
 			checkLanguages(t, r.transcript(), each)
 			close(prompted)
 			said := map[string]bool{}
@@ -149,14 +142,7 @@ func TestLanguageAmong(t *testing.T) {
 		return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 	}}
 	language := func(o Options) string {
-		tr, err := newScripted(s, 3000, 448, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
-		if err := r.transcribe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r := transcribed(t, s, 4500, 3000, o)
 		for _, s := range r.transcript().Segments {
 			if o.Multilingual && !strings.Contains(o.Language, s.Language) {
 				t.Errorf("a segment in %q, allowed are %s", s.Language, o.Language)

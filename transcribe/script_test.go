@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"testing"
 
 	"verity/audio"
 	"verity/decoder"
@@ -250,4 +251,18 @@ func (w scriptedWindow) words(
 		at = end
 	}
 	return times, nil
+}
+
+// transcribed transcribes a ramp by a script.
+func transcribed(t *testing.T, s scripted, frames, window int, o Options) *transcription {
+	t.Helper()
+	tr, err := newScripted(s, window, 448, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tr.newTranscription("", ramp{frames, window}, Callbacks{})
+	if err := r.transcribe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

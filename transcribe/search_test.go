@@ -20,15 +20,9 @@ func TestSearchLadder(t *testing.T) {
 		got = append(got, o.Search)
 		return decodedWindow{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
 	}}
-	tr, err := newScripted(s, 3000, 448, Options{
+	transcribed(t, s, 3000, 3000, Options{
 		Language: "en", BeamSize: 5, Patience: 2, BestOf: 3, LengthPenalty: &alpha, Temperatures: []float64{0, 0.4},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.newTranscription("", ramp{3000, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	want := []decoder.SearchOptions{{Beams: 5, Patience: 2, LengthPenalty: &alpha}, {Samples: 3, LengthPenalty: &alpha}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("searched with %+v, want %+v", got, want)
@@ -73,13 +67,7 @@ func TestPrefixAndHotwords(t *testing.T) {
 			return d
 		}}
 		tt.o.Language = "en"
-		tr, err := newScripted(s, 3000, 448, tt.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tr.newTranscription("", ramp{6000, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		transcribed(t, s, 6000, 3000, tt.o)
 		for i, want := range tt.want {
 			strip := func(x []tokenizer.Token) (out []tokenizer.Token) { // timestamps are part of the text so far
 				for _, v := range x {

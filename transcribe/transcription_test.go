@@ -97,19 +97,6 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestClipSilence checks that behind the end of a part there is silence, not what
-// was not asked for. The ramp is 0 behind its end, so 0 is its silence.
-func TestClipSilence(t *testing.T) {
-	tok := multilingual(t)
-	sizes := 0
-	s := scripted{tok: tok, encoded: func(_, size int) { sizes += size },
-		decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
-	read(t, s, 2000, 800, Options{Spans: []Span{{1, 2}}, Pad: audio.PadAudio})
-	if sizes != 100 {
-		t.Errorf("%d frames of sound were heard, want 100", sizes)
-	}
-}
-
 // TestPrompts checks what later windows are shown.
 func TestPrompts(t *testing.T) {
 	tok := multilingual(t)
@@ -173,13 +160,7 @@ func TestEnglishOnly(t *testing.T) {
 			t.Errorf("%q, %q: %v, want an OptionError", o.Language, o.Task, err)
 		}
 	}
-	tr, err := newScripted(s, 3000, 448, Options{Language: "English"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.newTranscription("", ramp{100, 3000}, Callbacks{}).transcribe(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	transcribed(t, s, 100, 3000, Options{Language: "English"})
 }
 
 // TestWatch checks that segments are told as they come and in order, and that

@@ -146,32 +146,15 @@ func TestSpeechCheck(t *testing.T) {
 	defer c.Close()
 	m, _, _ := newModel(t, c, 2)
 	silence := make([]float32, audio.SampleRate)
-	heard := func(confirm, live bool, pcm []float32) *transcript.Transcript {
+	heard := func(confirm bool, pcm []float32) *transcript.Transcript {
 		o := Options{Language: "en", Temperatures: []float64{0}, SkipSpeechCheck: !confirm}
-		if !live {
-			return transcribeClip(t, m, o, audio.FromSamples("test", pcm))
-		}
-		tr, err := New(m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := audio.NewLive(t.Context(), audio.FromSamples("test", pcm), 1, tr.melOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := tr.transcribeLive(t.Context(), "test", l, Callbacks{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
+		return transcribeClip(t, m, o, audio.FromSamples("test", pcm))
 	}
-	if got := heard(false, false, silence); got.Text == "" {
+	if got := heard(false, silence); got.Text == "" {
 		t.Fatal("the model writes nothing: nothing is put to the test")
 	}
-	for _, live := range []bool{false, true} {
-		if got := heard(true, live, silence); len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 1 {
-			t.Errorf("live %v: %q in silence, %+v", live, got.Text, got.Stats)
-		}
+	if got := heard(true, silence); len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 1 {
+		t.Errorf("%q in silence, %+v", got.Text, got.Stats)
 	}
 	var speech []float32
 	clip, piece := openSound(t, "../model/base/jfk.flac"), make([]float32, 1<<14)
@@ -181,7 +164,7 @@ func TestSpeechCheck(t *testing.T) {
 			break
 		}
 	}
-	want, got := heard(false, false, speech), heard(true, false, speech)
+	want, got := heard(false, speech), heard(true, speech)
 	if got.ChoiceHashes != want.ChoiceHashes || len(got.Segments) != len(want.Segments) {
 		t.Errorf("speech: got %q, want %q", got.Text, want.Text)
 	}

@@ -16,15 +16,7 @@ import (
 func TestPassesDraft(t *testing.T) {
 	pcm := pcmOf(t, "../../model/digits/digits.wav")
 	c, err := model.OpenFS(digits.Target(), "model")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := load(t, c, err)
 	by, err := New(m, transcribe.Options{Language: "en"})
 	if err != nil {
 		t.Fatal(err)

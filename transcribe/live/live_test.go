@@ -389,21 +389,12 @@ func TestCommittedNoise(t *testing.T) {
 	}
 	pcm := pcmOf(t, needs.SharedFile(t, "speech/nospeech/noise_1000ms.wav"))
 	c, err := model.OpenFS(base.Base(), "base")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := load(t, c, err)
 	for _, unchecked := range []bool{false, true} {
-		by, err := New(m, transcribe.Options{SkipSpeechCheck: unchecked})
+		u, err := utterance(m, transcribe.Options{SkipSpeechCheck: unchecked})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := by.utterance(NewStream(by, nil), 0)
 		u.Add(pcm)
 		r, err := u.Pass(t.Context(), true)
 		if err != nil {
