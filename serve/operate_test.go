@@ -29,7 +29,7 @@ import (
 // TestModelNames: the first of several models answers to published spellings of its name and to OpenAI's names, in
 // files, in sessions and in /v1/models; a single model to any name.
 func TestModelNames(t *testing.T) {
-	h, s := newServer(t, Options{Name: "base", More: []Source{{Name: "other"}}})
+	h, s := newServer(t, Options{Name: "base", More: other})
 	for name, known := range map[string]bool{
 		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true,
 		"ggml-base.bin": true, "base.pt": true, "whisper-1": true, "gpt-4o-transcribe": true,

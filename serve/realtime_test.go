@@ -270,7 +270,7 @@ func TestClear(t *testing.T) {
 
 // TestBadEvents: each bad event gets one error, and the session continues.
 func TestBadEvents(t *testing.T) {
-	h, s := newServer(t, Options{})
+	h, s := newServer(t, Options{More: other})
 	c := call(t, h, "", nil)
 	input := func(json string) string {
 		return `{"type":"session.update","event_id":"mine","session":{"audio":{"input":{` + json + `}}}}`
@@ -453,7 +453,7 @@ func FuzzUpdate(f *testing.F) {
 
 // TestSessionRefused: a client that may not begin a session gets the reason over HTTP.
 func TestSessionRefused(t *testing.T) {
-	h, s := newServer(t, Options{Keys: keys("right"), Sessions: 1})
+	h, s := newServer(t, Options{Keys: keys("right"), Sessions: 1, More: other})
 	key := func(k string) *websocket.DialOptions {
 		return &websocket.DialOptions{Subprotocols: []string{"realtime", keyProtocol + k}}
 	}

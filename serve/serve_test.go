@@ -64,6 +64,9 @@ var testFields = []Field{
 // patience is longer than any delay on a busy machine.
 const patience = 2 * time.Minute
 
+// other is a second model: a server with one answers to any name.
+var other = []Source{{Name: "other"}}
+
 // newServer starts a server of the demo model.
 func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 	t.Helper()
@@ -376,7 +379,7 @@ func TestConcurrentRequests(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
+	h, _ := newServer(t, Options{MaxBytes: 1 << 20, More: other})
 	many := make([]field, maxParts+1)
 	for i := range many {
 		many[i] = field{"x", "y"}

@@ -128,7 +128,7 @@ func TestIgnored(t *testing.T) {
 // TestLongValues: long values are not kept, and no error or log line repeats them.
 func TestLongValues(t *testing.T) {
 	var b bytes.Buffer
-	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
+	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil)), More: other})
 	long := strings.Repeat("x", maxField)
 	many := []field{wav(t)}
 	for range maxParts - 1 {

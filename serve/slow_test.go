@@ -62,7 +62,7 @@ func TestSlowUpload(t *testing.T) {
 
 // TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
 func TestRefusedEarly(t *testing.T) {
-	h, _ := newServer(t, Options{})
+	h, _ := newServer(t, Options{More: other})
 	address := strings.TrimPrefix(h.URL, "http://")
 	named := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
 		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"

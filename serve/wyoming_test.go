@@ -139,7 +139,7 @@ func TestWyoming(t *testing.T) {
 
 // TestWyomingErrors: what is wrong gets one error, and the connection ends; the server continues.
 func TestWyomingErrors(t *testing.T) {
-	s, address := wyomingServer(t, Options{MaxBytes: 1 << 16})
+	s, address := wyomingServer(t, Options{MaxBytes: 1 << 16, More: other})
 	start := `{"type":"audio-start","data":{"rate":16000,"width":2,"channels":1}}` + "\n"
 	for send, want := range map[string]string{
 		"GET / HTTP/1.1\r\n":                  "not JSON",
