@@ -20,7 +20,6 @@ import (
 	"verity/internal/output"
 	"verity/parallel"
 	"verity/transcript"
-	"verity/wer"
 )
 
 // CompareOptions configures a comparison. The zero value runs every utterance once in
@@ -108,21 +107,20 @@ func (c *comparison) writeNames() error {
 
 // enter adds the records of an utterance to sets and pairs. Records found from an earlier run
 // contain its times if utterances ran one at a time; the times of a group are not recorded.
-func (c *comparison) enter(ctx context.Context, records []*report.Record, found bool) (err error) {
-	words := make([]wer.Counts, len(c.variants))
+func (c *comparison) enter(ctx context.Context, records []*report.Record, found bool) error {
 	for i, variant := range c.variants {
-		if words[i], err = variant.Set.Add(ctx, records[i]); err != nil {
+		if err := variant.Set.Add(ctx, records[i]); err != nil {
 			return err
 		}
 	}
 	var differ []string
 	for i, m := range c.matches {
-		of := report.Pair[wer.Counts]{Baseline: words[m.Baseline], Assisted: words[m.Assisted]}
 		a, b := records[m.Baseline], records[m.Assisted]
 		if found {
-			differ = append(differ, c.pairs[i].Resume(a, b, of, c.Batch <= 1)...)
-		} else {
-			differ = append(differ, c.pairs[i].Add(a, b, of)...)
+			c.pairs[i].Resume(a, b, c.Batch <= 1)
+		}
+		if report.MustAgree(a.Run, b.Run) {
+			differ = append(differ, report.Differ(a, b)...)
 		}
 	}
 	if c.Watch != nil {

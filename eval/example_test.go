@@ -41,7 +41,7 @@ func ExampleRun() {
 	if _, err := eval.Run(context.Background(), engine, data, eval.Options{
 		Dir: dir,
 		Watch: func(r *report.Record) {
-			if _, err := score.Add(context.Background(), r); err != nil {
+			if err := score.Add(context.Background(), r); err != nil {
 				log.Fatal(err)
 			}
 		},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"iter"
 	"maps"
 	"math"
 	"os"
@@ -34,9 +33,10 @@ type recordWriter struct {
 // A recordFile is a file that a recordWriter appends to.
 type recordFile struct {
 	*os.File
-	name string
-	run  transcript.Provenance
-	torn int64 // offset of an incomplete last line; -1 for none
+	name  string
+	run   transcript.Provenance
+	found []*report.Record // of an earlier run, by row
+	torn  int64            // offset of an incomplete last line; -1 for none
 }
 
 // syncFile flushes a file to the disk. Tests replace it.
@@ -68,7 +68,7 @@ func openRecords(dir string, variants []Variant, found func([]*report.Record) er
 		}
 		l.files = append(l.files, f)
 	}
-	if err := l.survey(); err != nil {
+	if err := l.readFound(); err != nil {
 		return l, err
 	}
 	if err := l.passOn(found); err != nil {
@@ -99,20 +99,20 @@ func openLocked(name string) (*os.File, error) {
 	return f, nil
 }
 
-// survey finds the utterances that are done and those that failed.
-func (l *recordWriter) survey() error {
+// readFound reads all files, and finds the utterances that are done and those that failed.
+func (l *recordWriter) readFound() error {
 	whole := map[string]int{} // by id, in how many files there is a record without failure
 	for _, f := range l.files {
-		for r, err := range f.records() {
-			switch {
-			case err != nil:
-				return err
-			case r.Error != "":
+		if err := f.read(); err != nil {
+			return err
+		}
+		for _, r := range f.found {
+			if r.Error != "" {
 				l.failed[r.ID] = r.Row
-			default:
-				whole[r.ID]++
-				l.done[r.ID] = rowHash(r.Audio, r.Reference, r.Offset)
+				continue
 			}
+			whole[r.ID]++
+			l.done[r.ID] = rowHash(r.Audio, r.Reference, r.Offset)
 		}
 	}
 	for id, n := range whole {
@@ -123,73 +123,60 @@ func (l *recordWriter) survey() error {
 	return nil
 }
 
-// passOn reads all files in parallel, and passes on the records of utterances that are done.
+// passOn passes on the records of utterances that are done.
 func (l *recordWriter) passOn(found func([]*report.Record) error) error {
-	next := make([]func() (*report.Record, error, bool), len(l.files))
-	for i, f := range l.files {
-		var stop func()
-		next[i], stop = iter.Pull2(f.records())
-		defer stop()
+	for _, f := range l.files {
+		f.found = slices.DeleteFunc(f.found, func(r *report.Record) bool { return !l.has(r.ID) })
 	}
-	for range len(l.done) {
-		records := make([]*report.Record, 0, len(next))
-		for _, pull := range next {
-			r, err, ok := pull()
-			for ; ok && err == nil && !l.has(r.ID); r, err, ok = pull() {
-			}
-			if err == nil && !ok {
-				err = errors.New("a file of records changed while it was read")
-			}
-			if err != nil {
-				return err
+	for i := range len(l.done) {
+		var records []*report.Record
+		for _, f := range l.files {
+			r, first := f.found[i], l.files[0].found[i]
+			if r.ID != first.ID {
+				return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
+					l.files[0].name, f.name, first.ID, r.ID)
 			}
 			records = append(records, r)
-		}
-		for i, r := range records {
-			if r.ID != records[0].ID {
-				return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
-					l.files[0].name, l.files[i].name, records[0].ID, r.ID)
-			}
 		}
 		if err := found(records); err != nil {
 			return err
 		}
+	}
+	for _, f := range l.files {
+		f.found = nil
 	}
 	return nil
 }
 
 func (l *recordWriter) has(id string) bool { _, ok := l.done[id]; return ok }
 
-// records yields the records of a file. Records of another run and lines that are not
-// records end it with an error. An incomplete last line sets torn.
-func (f *recordFile) records() iter.Seq2[*report.Record, error] {
-	return func(yield func(*report.Record, error) bool) {
-		some := false
-		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
-			line := new(report.LineError)
-			if errors.Is(err, report.ErrTorn) && errors.As(err, &line) {
-				f.torn = line.At
-				if !some && !f.beginsAsRecords() {
-					yield(nil, fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name))
-				}
-				return
+// read reads the records of a file. Records of another run and lines that are not records are an error. An incomplete
+// last line sets torn.
+func (f *recordFile) read() error {
+	for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
+		line := new(report.LineError)
+		if errors.Is(err, report.ErrTorn) && errors.As(err, &line) {
+			size, err := f.Seek(0, io.SeekEnd)
+			f.torn = size - int64(line.Length)
+			if len(f.found) == 0 && !f.beginsAsRecords() {
+				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name)
 			}
-			if err != nil && !some {
-				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", f.name, err)
-			}
-			if err == nil {
-				some = true
-				if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
-					thing = strings.TrimPrefix(thing+" ", "options ")
-					err = fmt.Errorf("%s holds results of another run, with %s%s; this run has %s: name another directory, "+
-						"or remove the file", f.name, thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
-				}
-			}
-			if !yield(r, err) || err != nil {
-				return
-			}
+			return err
 		}
+		if err != nil && len(f.found) == 0 {
+			err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", f.name, err)
+		}
+		if err != nil {
+			return err
+		}
+		if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
+			thing = strings.TrimPrefix(thing+" ", "options ")
+			return fmt.Errorf("%s holds results of another run, with %s%s; this run has %s: name another directory, "+
+				"or remove the file", f.name, thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
+		}
+		f.found = append(f.found, r)
 	}
+	return nil
 }
 
 // beginsAsRecords reports whether a file, which may be short, begins as a record does. Any other

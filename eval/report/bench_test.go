@@ -143,7 +143,7 @@ func BenchmarkReport(b *testing.B) {
 		{"score", func() error {
 			s, err := NewSet("crowd", "")
 			if err == nil {
-				err = s.AddAll(b.Context(), one, nil)
+				err = s.AddAll(b.Context(), one)
 			}
 			if err == nil {
 				s.Score()

@@ -1,13 +1,10 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"math"
+	"slices"
 
 	"verity/transcript"
-	"verity/wer"
 )
 
 // A Verdict is the result of a comparison.
@@ -119,6 +116,8 @@ type Difference struct {
 	ID   string       `json:"id"`
 	What []string     `json:"what"` // tokens, logprobs, segments; or "failed in" or "missing in" the name of a variant
 	Text Pair[string] `json:"text"`
+
+	Errors *Pair[int] `json:"errors,omitempty"` // wrong words, if the variants may differ and do so in them
 }
 
 // maxDifferences is how many differences a comparison names; all are counted.
@@ -189,56 +188,40 @@ type Acceptance struct {
 	lost, found int // how often the text to draft from was lost, and found again
 }
 
-// A digest is what a comparison keeps of a record.
-type digest struct {
-	id, text string // its text, or why there is none
-	group    string
-	failed   bool
-	hashes   [3][16]byte // of tokens, log-probabilities and segments
-	duration float64
-	seconds  transcript.Seconds
-	words    wer.Counts
-	scored   bool
-	ref      key // of the reference, without case and punctuation
-}
-
-func digestOf(r *Record, of wer.Counts) digest {
-	d := digest{id: r.ID, text: textOf(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
-		words: of, scored: !r.NoReference, ref: keyOf(normalizer("basic", "")(r.Reference))}
-	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
-	for _, s := range r.Segments {
-		number(tokens, uint64(len(s.Tokens)))
-		for _, t := range s.Tokens {
-			number(tokens, uint64(t))
-		}
-		for _, v := range []float64{s.AvgLogProb, s.NoSpeechProb, s.Temperature, s.CompressionRatio} {
-			number(logProbs, math.Float64bits(v))
-		}
-		number(segments, math.Float64bits(s.Start))
-		number(segments, math.Float64bits(s.End))
-		text(segments, s.Text)
+// Differ returns what differs between two records: tokens, logprobs, segments; nil if they are identical to the bit
+// or both failed.
+func Differ(a, b *Record) (what []string) {
+	switch {
+	case a.Error != "" && b.Error != "":
+		return nil
+	case a.Error != "" || b.Error != "":
+		return []string{"failed"}
 	}
-	if r.ChoiceHashes != nil {
-		text(tokens, r.ChoiceHashes.Tokens)
-		text(logProbs, r.ChoiceHashes.LogProbs)
+	var x, y transcript.ChoiceHashes
+	if a.ChoiceHashes != nil {
+		x = *a.ChoiceHashes
 	}
-	text(segments, r.Hypothesis)
-	text(segments, r.Language)
-	for i, h := range []hash.Hash{tokens, logProbs, segments} {
-		copy(d.hashes[i][:], h.Sum(nil))
+	if b.ChoiceHashes != nil {
+		y = *b.ChoiceHashes
 	}
-	return d
+	each := func(same func(s, t *transcript.Segment) bool) bool {
+		return slices.EqualFunc(a.Segments, b.Segments, func(s, t transcript.Segment) bool { return same(&s, &t) })
+	}
+	if x.Tokens != y.Tokens || !each(func(s, t *transcript.Segment) bool { return slices.Equal(s.Tokens, t.Tokens) }) {
+		what = append(what, "tokens")
+	}
+	if x.LogProbs != y.LogProbs || !each(func(s, t *transcript.Segment) bool {
+		return sameBits(s.AvgLogProb, t.AvgLogProb) && sameBits(s.NoSpeechProb, t.NoSpeechProb) &&
+			sameBits(s.Temperature, t.Temperature) && sameBits(s.CompressionRatio, t.CompressionRatio)
+	}) {
+		what = append(what, "logprobs")
+	}
+	if a.Hypothesis != b.Hypothesis || a.Language != b.Language || !each(func(s, t *transcript.Segment) bool {
+		return sameBits(s.Start, t.Start) && sameBits(s.End, t.End) && s.Text == t.Text
+	}) {
+		what = append(what, "segments")
+	}
+	return what
 }
 
-func number(h hash.Hash, v uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, v)) }
-
-func text(h hash.Hash, s string) {
-	number(h, uint64(len(s)))
-	h.Write([]byte(s))
-}
-
-// Differ returns what differs between two records, as [Pairs.Add] does.
-func Differ(a, b *Record) []string {
-	p := Pairs{Baseline: new(Set), Assisted: new(Set)}
-	return p.compare(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
-}
+func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }

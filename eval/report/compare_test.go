@@ -60,7 +60,7 @@ func TestDiffer(t *testing.T) {
 		{"text of a segment", func(r *Record) { r.Segments[0].Text += " " }, "segments"},
 		{"hypothesis", func(r *Record) { r.Hypothesis += " " }, "segments"},
 		{"language", func(r *Record) { r.Language = "nl" }, "segments"},
-		{"failed", func(r *Record) { r.Error = "no" }, "failed in "},
+		{"failed", func(r *Record) { r.Error = "no" }, "failed"},
 		{"a choice that led to no segment", func(r *Record) { r.ChoiceHashes.Tokens = "2" }, "tokens"},
 		{"a log-probability inside a mean", func(r *Record) { r.ChoiceHashes.LogProbs = "2" }, "logprobs"},
 	}

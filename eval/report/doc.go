@@ -14,8 +14,8 @@
 // Rates are derived from sums of counts. A record with an error is counted and named,
 // and left out of every rate and every time.
 //
-// Records are read as a stream, on all processors. What is kept for each utterance
-// is a few numbers, and in a comparison a digest of its record and its text.
+// Records are read and scored on all processors, and kept in memory: some 2 kB for each utterance. For more than a few
+// hundred thousand, verity-beam scores where the records are.
 //
 // # Equality
 //

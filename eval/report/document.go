@@ -2,9 +2,11 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,6 +41,32 @@ func (d *Document) soundOf(r *Record) string {
 		return ""
 	}
 	return d.Sound(r)
+}
+
+// Load scores the sets of files, and compares the first with every other by utterance.
+func Load(ctx context.Context, files []Files, normalizer, by string) (*Document, error) {
+	var sets []*Set
+	var pairs []*Pairs
+	fields := map[string]bool{}
+	for i, f := range files {
+		s, err := NewSet(f.Name, normalizer)
+		if err == nil {
+			s.by, s.keepUtterances = by, true
+			err = s.AddAll(ctx, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if sets = append(sets, s); i > 0 {
+			pairs = append(pairs, NewPairs(sets[0], s))
+		}
+		maps.Copy(fields, s.fields)
+	}
+	if by != "" && !fields[by] {
+		return nil, fmt.Errorf("field %s: no record has it; they have %s", by,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "none"))
+	}
+	return NewDocument(sets, pairs), nil
 }
 
 // NewDocument returns the document of some variants and of pairs of them.
@@ -272,8 +300,8 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		if c.foreign {
-			return "texts alone, over " + all
+		if c.foreign || c.runs.Baseline.ModelID != c.runs.Assisted.ModelID {
+			return c.errorSentence(all)
 		}
 		s := fmt.Sprintf("%s of %s have the same tokens; texts may differ, since the runs do: %s",
 			show.Count(c.Identical.Tokens), all, strings.Join(differences(c.runs.Baseline, c.runs.Assisted), ", "))
@@ -294,6 +322,17 @@ func (c *Comparison) sentence() string {
 	return all + " identical, to the bit"
 }
 
+// errorSentence states what a comparison of two models is for: the change of the word error rate over all utterances.
+func (c *Comparison) errorSentence(all string) string {
+	switch {
+	case c.Scored == 0:
+		return "texts alone, over " + all
+	case c.Change == nil:
+		return fmt.Sprintf("WER %s in both, and the same number of errors in every utterance, over %s", show.Percent(c.WER.Baseline), all)
+	}
+	return fmt.Sprintf("WER %s, over %s", c.Change.points(), all)
+}
+
 // A row is a line of a comparison: label and value.
 type row = [2]string
 
@@ -301,13 +340,14 @@ type row = [2]string
 func (c *Comparison) lines() []row {
 	name := c.Names
 	l := []row{{"verdict", c.sentence()}}
-	if c.Change != nil { // what a comparison of two models is for
+	other := c.foreign || c.runs.Baseline.ModelID != c.runs.Assisted.ModelID // the sentence has the change
+	if c.Change != nil && !other {
 		l = append(l, row{"WER change", c.Change.points()})
 	}
 	for _, g := range c.Groups {
 		l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
 	}
-	if !c.foreign {
+	if !other {
 		l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
 			show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
 			show.Count(c.Utterances))})

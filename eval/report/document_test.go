@@ -47,7 +47,7 @@ func partial(t *testing.T) *Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddAll(t.Context(), Files{"out", paths}, nil); err != nil {
+	if err := s.AddAll(t.Context(), Files{"out", paths}); err != nil {
 		t.Fatal(err)
 	}
 	return &Document{Scores: []*Score{s.Score()}}
@@ -245,7 +245,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	}
-	s := &d.sets[1].replayed[0].Segments[0]
+	s := &d.sets[1].utterances[0].Segments[0]
 	s.Text = " two, three four"
 	s.Runs = []transcript.TextRun{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
 	v = d.replay()
@@ -282,7 +282,7 @@ func lineText(l lineView) string {
 // cut.
 func TestPanes(t *testing.T) {
 	d := compared(t, 40, nil)
-	for i, r := range d.sets[1].replayed {
+	for i, r := range d.sets[1].utterances {
 		if i%2 > 0 {
 			continue
 		}

@@ -22,7 +22,7 @@ func ExampleRead() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if _, err := set.Add(context.Background(), r); err != nil {
+		if err := set.Add(context.Background(), r); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -118,7 +118,7 @@ func (d *Document) HTML(w io.Writer) error {
 			p.Errors = append(p.Errors, s)
 		}
 		for j := range s.Worst {
-			s.Worst[j].Sound = d.soundOf(&s.Worst[j].sound)
+			s.Worst[j].Sound = d.soundOf(s.Worst[j].sound)
 		}
 	}
 	var b strings.Builder

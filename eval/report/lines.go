@@ -9,95 +9,95 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"unicode/utf8"
 
 	"verity/datasets"
 	"verity/internal/input"
+	"verity/parallel"
 )
 
 // A line is one line of a file, not parsed yet.
 type line struct {
-	n       int   // line number, from 1
-	from    int64 // offset in the file
-	length  int
-	row     int    // of the dataset; a line that is no record comes last
-	ignored bool   // because a later record of the utterance counts, or the record withdraws one
-	text    []byte // without surrounding white space; lines loads it
-	err     error  // why it cannot be parsed
+	n      int // line number, from 1
+	length int
+	text   []byte // without surrounding white space
+	err    error  // why it cannot be parsed
 }
 
-// lines yields the lines of r in the order of the index. A last line without a line end
-// comes with ErrTorn, a line that is too long with errLong. A read error is the last.
-func lines(r io.ReaderAt) iter.Seq[line] {
+// lines yields the lines of r that are not empty. A last line without a line end comes with ErrTorn, a line that is too
+// long with errLong. A read error is the last.
+func lines(r io.Reader) iter.Seq[line] {
 	return func(yield func(line) bool) {
-		for _, l := range index(r) {
-			if l.err == nil || l.err == ErrTorn {
-				text := make([]byte, l.length)
-				if _, err := io.ReadFull(io.NewSectionReader(r, l.from, int64(l.length)), text); err != nil {
-					l.err = err
-				}
-				l.text = bytes.TrimSpace(withoutMark(text))
+		b := bufio.NewReaderSize(r, 1<<16)
+		for n, over := 1, false; !over; n++ {
+			text, length, err := input.Line(b, nil, maxLine)
+			text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+			over = err != nil
+			switch {
+			case length > maxLine:
+				err = errLong
+			case err == io.EOF:
+				err = ErrTorn
 			}
-			if !yield(l) {
+			if torn := err == ErrTorn; torn && length == 0 || (err == nil || torn) && len(text) == 0 {
+				continue
+			}
+			if !yield(line{n, length, text, err}) {
 				return
 			}
 		}
 	}
 }
 
-// withoutMark returns a line without the byte order mark that some programs write first.
-func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
-
-// index lists the lines of r that count, sorted by row of the dataset. Runs only append to
-// their files: one that tries a failed utterance again adds a second record of it, and the
-// last record counts.
-func index(r io.ReaderAt) []line {
-	section := io.NewSectionReader(r, 0, math.MaxInt64)
-	b := bufio.NewReaderSize(section, 1<<16)
-	var all []line
-	var text []byte
-	latest := map[key]int{} // index in all of an utterance's record
-	for l, over := (line{n: 1}), false; !over; l.n++ {
-		text, l.length, l.err = input.Line(b, text[:0], maxLine)
-		switch {
-		case l.err == io.EOF && l.length == 0:
-			l.length, over = 0, true
-		case l.err == io.EOF:
-			l.err, over = ErrTorn, true
-		case l.err != nil:
-			over = true
-		case l.length > maxLine:
-			l.err = errLong
-		}
-		if l.err != io.EOF && (l.err != nil || len(bytes.TrimSpace(withoutMark(text))) > 0) {
-			var head struct {
-				Schema    string
-				ID        string
-				Row       int
-				Withdrawn bool
-			}
-			l.row, l.ignored = math.MaxInt, false
-			if l.err == nil && json.Unmarshal(withoutMark(text), &head) == nil && head.ID != "" {
-				l.row, l.ignored = head.Row, head.Withdrawn
-				k := keyOf(head.ID)
-				if at, ok := latest[k]; ok && head.Schema != "" { // another program does not retry
-					all[at].ignored = true
-				}
-				latest[k] = len(all)
-			}
-			all = append(all, l)
-			over = over || len(latest) == 0 && len(all) > maxBad // these are no records
-		}
-		at, _ := section.Seek(0, io.SeekCurrent) // cannot fail
-		l.from = at - int64(b.Buffered())
+// Read yields the records of r, sorted by row of the dataset; name is for errors. Of several
+// records of an utterance the last counts: a run that tries a failed utterance again only appends.
+// A line that is not a record yields a *LineError, after the records; a read error is the last.
+func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
+	type parsed struct {
+		*Record
+		err error
 	}
-	all = slices.DeleteFunc(all, func(l line) bool { return l.ignored })
-	slices.SortStableFunc(all, func(x, y line) int { return cmp.Compare(x.row, y.row) })
-	return all
+	return func(yield func(*Record, error) bool) {
+		var records []*Record
+		var failed []error
+		latest := map[string]int{} // by id, index of an utterance's record
+		workers := runtime.GOMAXPROCS(0)
+		for p := range parallel.Ordered(workers, 64*workers, lines(r), func(_ int, l line) parsed {
+			r, err := l.parse(name)
+			return parsed{r, err}
+		}) {
+			if p.err != nil {
+				if failed = append(failed, p.err); len(records) == 0 && len(failed) > maxBad {
+					break // these are no records
+				}
+				continue
+			}
+			if at, ok := latest[p.ID]; ok && !p.Foreign { // another program does not retry
+				records[at] = nil
+			}
+			latest[p.ID] = len(records)
+			records = append(records, p.Record)
+		}
+		records = slices.DeleteFunc(records, func(r *Record) bool { return r == nil || r.Withdrawn })
+		slices.SortStableFunc(records, func(x, y *Record) int { return cmp.Compare(x.Row, y.Row) })
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		for _, err := range failed {
+			if !yield(nil, err) {
+				return
+			}
+		}
+	}
 }
+
+// maxBad is how many invalid lines may come before the first record of a file.
+const maxBad = 20
 
 // parse returns the record of a line. A *LineError concerns this line alone.
 func (l line) parse(name string) (*Record, error) {
@@ -114,10 +114,12 @@ func (l line) parse(name string) (*Record, error) {
 	}
 	switch {
 	case err != nil:
+	case l.text[0] == '[':
+		err = errors.New("malformed record: is a JSON array, want a JSON object on each line: jq -c '.[]' arr.json > arr.jsonl")
+	case l.text[0] != '{':
+		err = errors.New("malformed record: is no JSON object")
 	case !utf8.Valid(l.text):
 		err = errors.New("malformed record: the text is not UTF-8: save it as UTF-8")
-	case l.text[0] == '[':
-		err = errors.New("malformed record: is a JSON array, want a JSON object on each line")
 	default:
 		if err = json.Unmarshal(l.text, r); errors.As(err, &wrong) {
 			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", cmp.Or(wrong.Field, "the line"), wrong.Value)
@@ -138,7 +140,7 @@ func (l line) parse(name string) (*Record, error) {
 		err = r.checkTimes()
 	}
 	if err != nil {
-		return nil, &LineError{name, l.n, l.from, err}
+		return nil, &LineError{name, l.n, l.length, err}
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	"verity/tokenizer"
 	"verity/transcript"
-	"verity/wer"
 )
 
 var digits = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
@@ -102,16 +102,10 @@ func compared(t *testing.T, n int, change func(assisted []*Record)) *Document {
 	return NewDocument([]*Set{a, b}, []*Pairs{p})
 }
 
-// pair adds records to both sets, and to the pairs.
+// pair adds records to both sets.
 func pair(t *testing.T, p *Pairs, baseline, assisted *Record) {
 	t.Helper()
-	a, err := p.Baseline.Add(t.Context(), baseline)
-	if err != nil {
+	if err := errors.Join(p.Baseline.Add(t.Context(), baseline), p.Assisted.Add(t.Context(), assisted)); err != nil {
 		t.Fatal(err)
 	}
-	b, err := p.Assisted.Add(t.Context(), assisted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Add(baseline, assisted, Pair[wer.Counts]{a, b})
 }

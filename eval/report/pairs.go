@@ -13,62 +13,42 @@ import (
 )
 
 // Pairs compares two sets, utterance by utterance. It is not safe for concurrent use.
+//
+// An utterance that only one set has is a difference. If shards of the other set are missing, it counts as unpaired
+// instead.
 type Pairs struct {
 	Baseline, Assisted *Set
 
 	// Timed means that only Time measures speed-ups: the times in the records do not count.
 	Timed bool
 
-	c             Comparison
-	free          bool              // the variants may differ
-	decode, total []float64         // speed-ups
-	runs          int               // of utterances, passed to Time
-	drafting      transcript.Drafts // of the assisted variant in all runs
-	seconds       Pair[transcript.Seconds]
-	words         Pair[[]wer.Counts] // of utterances with a reference
-	groups        []string           // of the same utterances; nil without groups
-	tokens        wer.Counts         // of the assisted variant against the baseline, if they may differ
-	clock         Pair[float64]      // tokens in the time that Time was given
+	batch    Batch
+	times    quotients
+	runs     int               // of utterances, passed to Time
+	resumed  int               // of utterances, passed to Resume
+	drafting transcript.Drafts // of the assisted variant in all runs
+	clock    Pair[float64]     // tokens in the time that Time was given
 }
 
 // NewPairs compares two sets.
 func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline, Assisted: assisted} }
 
-// Add compares the two records of one utterance, which the sets have already, given their word
-// counts. It returns what differs: nil if the records are identical or both failed, or if the
-// runs may differ ([MustAgree]).
-func (p *Pairs) Add(baseline, assisted *Record, of Pair[wer.Counts]) []string {
-	a, b := digestOf(baseline, of.Baseline), digestOf(assisted, of.Assisted)
-	p.free = !MustAgree(baseline.Run, assisted.Run)
-	what := p.compare(a, b)
-	if p.free && !a.failed && !b.failed {
-		p.tokens = p.tokens.Plus(wer.Count(baseline.Tokens(), assisted.Tokens()))
-	}
-	p.addDifference(a, b, what)
-	if p.free {
-		return nil
-	}
-	return what
-}
-
-// Resume is Add for a pair from an earlier run of this comparison. If timed, the times in the
+// Resume adds a pair from an earlier run of this comparison. If timed, the times in the
 // records are those of a pair of runs.
-func (p *Pairs) Resume(baseline, assisted *Record, of Pair[wer.Counts], timed bool) []string {
-	what := p.Add(baseline, assisted, of)
-	p.c.Resumed++
+func (p *Pairs) Resume(baseline, assisted *Record, timed bool) {
+	p.resumed++
 	p.runs++
 	p.drafting.Add(assisted.Drafting)
 	if timed {
-		p.time(baseline.Seconds, assisted.Seconds)
+		p.times.add(baseline.Seconds, assisted.Seconds)
 	}
-	return what
 }
 
 // Time adds a pair of runs of a group of utterances, of which size ran at the same time. It gets
 // their records in both variants, and the wall seconds of decoding and in total. A group in which an
 // utterance failed in only one variant is not timed, but its drafts are counted.
 func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[float64]) {
-	b := &p.c.Batch
+	b := &p.batch
 	b.Size, b.Group = max(b.Size, size), max(b.Group, len(baseline))
 	for _, r := range assisted {
 		if r.Error == "" {
@@ -88,12 +68,181 @@ func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[
 	}
 	b.Pairs++
 	b.Decode, b.Total, p.clock = plus(b.Decode, decode), plus(b.Total, total), plus(p.clock, tokens)
-	p.time(transcript.Seconds{Decode: decode.Baseline, Total: total.Baseline},
+	p.times.add(transcript.Seconds{Decode: decode.Baseline, Total: total.Baseline},
 		transcript.Seconds{Decode: decode.Assisted, Total: total.Assisted})
 }
 
 func plus(a, b Pair[float64]) Pair[float64] {
 	return Pair[float64]{a.Baseline + b.Baseline, a.Assisted + b.Assisted}
+}
+
+// quotients are the speed-ups of pairs of runs.
+type quotients struct{ decode, total []float64 }
+
+func (q *quotients) add(a, b transcript.Seconds) {
+	for _, x := range []struct {
+		all  *[]float64
+		a, b float64
+	}{{&q.decode, a.Decode, b.Decode}, {&q.total, a.Total, b.Total}} {
+		// Records may contain anything: skip a ratio that is not finite.
+		if q := x.a / x.b; x.a > 0 && x.b > 0 && q > 0 && !math.IsInf(q, 0) {
+			*x.all = append(*x.all, q)
+		}
+	}
+}
+
+// Comparison returns the result.
+func (p *Pairs) Comparison() *Comparison {
+	a, b, t := p.Baseline, p.Assisted, newTally(p)
+	c := &t.Comparison
+	partial := Pair[bool]{a.shards().incomplete() != "", b.shards().incomplete() != ""}
+	c.Names, c.runs = Pair[string]{a.name, b.name}, Pair[transcript.Provenance]{a.score.Run, b.score.Run}
+	c.foreign, c.Batch, c.Resumed = a.foreign || b.foreign, p.batch, p.resumed
+	for _, x := range a.utterances {
+		if at, ok := b.index[x.ID]; ok {
+			t.add(x, b.utterances[at])
+		} else {
+			t.addMissing(x, utterance{Record: new(Record)}, b.name, partial.Assisted)
+		}
+	}
+	for _, y := range b.utterances {
+		if _, ok := a.index[y.ID]; !ok {
+			t.addMissing(utterance{Record: new(Record)}, y, a.name, partial.Baseline)
+		}
+	}
+	c.Seconds = stagesOf(t.seconds.Baseline, t.seconds.Assisted)
+	decode, total := c.Seconds.Decode, c.Seconds.Total
+	if c.Batch.Pairs > 0 {
+		decode, total = c.Batch.Decode, c.Batch.Total
+	}
+	c.Batch.TokensPerSecond = Pair[float64]{transcript.Ratio(p.clock.Baseline, c.Batch.Decode.Baseline),
+		transcript.Ratio(p.clock.Assisted, c.Batch.Decode.Assisted)}
+	c.Speedup = Speedups{speedup(t.times.decode, decode), speedup(t.times.total, total)}
+	c.decode = slices.Sorted(slices.Values(t.times.decode))
+	t.countErrors()
+	c.Acceptance = p.acceptance(c.Utterances)
+	switch c.Verdict = Identical; {
+	case t.free:
+		c.Verdict = Free
+	case c.Different > 0:
+		c.Verdict = Different
+	case c.Acceptance.Drafted == 0 && a.score.Drafting.Drafted == 0: // in neither; also if there are no utterances
+		c.Verdict = Inconclusive
+	}
+	if t.tokens.Ref() > 0 {
+		c.Divergence = &Divergence{t.tokens.Ref(), t.tokens.Errors(), t.tokens.Rate()}
+	}
+	if t.free {
+		slices.SortStableFunc(c.Differences, func(x, y Difference) int { return cmp.Compare(y.changed(), x.changed()) })
+	}
+	c.Differences = c.Differences[:min(len(c.Differences), maxDifferences)]
+	return c
+}
+
+// A tally sums up the pairs of a comparison.
+type tally struct {
+	Comparison
+	pairs   *Pairs
+	times   quotients
+	free    bool
+	seconds Pair[transcript.Seconds]
+	words   Pair[[]wer.Counts] // of utterances with a reference
+	groups  []string           // of the same utterances
+	tokens  wer.Counts         // of the assisted variant against the baseline, if they may differ
+}
+
+func newTally(p *Pairs) *tally {
+	t := &tally{pairs: p, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
+	t.Differences = []Difference{}
+	t.free = len(p.Baseline.utterances) > 0 && len(p.Assisted.utterances) > 0 && !MustAgree(p.Baseline.score.Run, p.Assisted.score.Run)
+	return t
+}
+
+// add compares the records of an utterance.
+func (t *tally) add(a, b utterance) {
+	c, what := &t.Comparison, Differ(a.Record, b.Record)
+	switch {
+	case a.Error != "" && b.Error != "":
+		c.Failed++
+		return
+	case a.Error != "":
+		what = []string{"failed in " + t.pairs.Baseline.name}
+	case b.Error != "":
+		what = []string{"failed in " + t.pairs.Assisted.name}
+	default:
+		t.addTexts(a, b, what)
+	}
+	if len(what) > 0 {
+		c.Different++
+		t.list(a, b, what)
+	}
+}
+
+// addTexts counts what differs between two texts, their times and their errors.
+func (t *tally) addTexts(a, b utterance, what []string) {
+	c := &t.Comparison
+	c.Utterances++
+	c.AudioSeconds += a.Duration
+	for name, count := range map[string]*int{"tokens": &c.Identical.Tokens, "logprobs": &c.Identical.LogProbs, "segments": &c.Identical.Segments} {
+		if !slices.Contains(what, name) {
+			*count++
+		}
+	}
+	if len(what) == 0 {
+		c.Identical.All++
+	}
+	if !t.pairs.Timed {
+		t.times.add(a.Seconds, b.Seconds)
+	}
+	t.seconds.Baseline.Add(a.Seconds)
+	t.seconds.Assisted.Add(b.Seconds)
+	if t.free && t.runs.Baseline.ModelID == t.runs.Assisted.ModelID {
+		t.tokens = t.tokens.Plus(wer.Count(a.Tokens(), b.Tokens()))
+	}
+	if a.NoReference || b.NoReference {
+		return
+	}
+	if normal := normalizer("basic", ""); a.Reference != b.Reference && normal(a.Reference) != normal(b.Reference) {
+		c.references++
+	}
+	t.words.Baseline, t.words.Assisted = append(t.words.Baseline, a.score.Words), append(t.words.Assisted, b.score.Words)
+	t.groups = append(t.groups, a.group)
+}
+
+// addMissing counts an utterance that another set lacks. One that failed has no hypothesis to compare, and is not
+// counted. partial says that shards of that set are missing.
+func (t *tally) addMissing(a, b utterance, lacking string, partial bool) {
+	switch {
+	case a.Error != "" || b.Error != "":
+	case partial:
+		t.Unpaired++
+	default:
+		t.missing++
+		t.list(a, b, []string{"missing in " + lacking})
+	}
+}
+
+// list lists a difference. Of variants that may differ it lists those in which the number of errors has changed, those
+// with the most first, and where no reference tells, other texts.
+func (t *tally) list(a, b utterance, what []string) {
+	d := Difference{ID: cmp.Or(a.ID, b.ID), What: what, Text: Pair[string]{textOf(a.Record), textOf(b.Record)}}
+	x, y := a.score.Words.Errors(), b.score.Words.Errors()
+	scored := a.ID != "" && b.ID != "" && a.Error == "" && b.Error == "" && !a.NoReference && !b.NoReference
+	switch {
+	case t.free && (d.Text.Baseline == d.Text.Assisted || scored && x == y):
+		return
+	case t.free && scored:
+		d.Errors = &Pair[int]{x, y}
+	}
+	t.Differences = append(t.Differences, d)
+}
+
+// changed returns by how much the number of errors has changed.
+func (d Difference) changed() int {
+	if d.Errors == nil {
+		return 0
+	}
+	return max(d.Errors.Assisted-d.Errors.Baseline, d.Errors.Baseline-d.Errors.Assisted)
 }
 
 // textOf returns a record's hypothesis, or its error.
@@ -104,131 +253,29 @@ func textOf(r *Record) string {
 	return r.Hypothesis
 }
 
-// addDifference counts and lists a difference.
-func (p *Pairs) addDifference(a, b digest, what []string) {
-	if len(what) == 0 {
-		return
-	}
-	p.c.Different++
-	p.list(a, b, what)
-}
-
-// list lists a difference if there is room and text to show. The digest of an utterance that one set lacks is empty.
-func (p *Pairs) list(a, b digest, what []string) {
-	if len(p.c.Differences) < maxDifferences && !(p.free && a.text == b.text) {
-		p.c.Differences = append(p.c.Differences, Difference{cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text}})
-	}
-}
-
-// compare compares two digests and counts the result.
-func (p *Pairs) compare(a, b digest) (what []string) {
-	switch {
-	case a.failed && b.failed:
-		p.c.Failed++
-		return nil
-	case a.failed:
-		return []string{"failed in " + p.Baseline.name}
-	case b.failed:
-		return []string{"failed in " + p.Assisted.name}
-	}
-	p.c.Utterances++
-	p.c.AudioSeconds += a.duration
-	for i, x := range []struct {
-		name  string
-		count *int
-	}{{"tokens", &p.c.Identical.Tokens}, {"logprobs", &p.c.Identical.LogProbs}, {"segments", &p.c.Identical.Segments}} {
-		if a.hashes[i] == b.hashes[i] {
-			*x.count++
-		} else {
-			what = append(what, x.name)
-		}
-	}
-	if len(what) == 0 {
-		p.c.Identical.All++
-	}
-	if !p.Timed {
-		p.time(a.seconds, b.seconds)
-	}
-	p.seconds.Baseline.Add(a.seconds)
-	p.seconds.Assisted.Add(b.seconds)
-	if a.scored && b.scored {
-		if a.ref != b.ref {
-			p.c.references++
-		}
-		p.words.Baseline, p.words.Assisted = append(p.words.Baseline, a.words), append(p.words.Assisted, b.words)
-		if p.Baseline.by != "" {
-			p.groups = append(p.groups, a.group)
-		}
-	}
-	return what
-}
-
-func (p *Pairs) time(a, b transcript.Seconds) {
-	for _, x := range []struct {
-		all  *[]float64
-		a, b float64
-	}{{&p.decode, a.Decode, b.Decode}, {&p.total, a.Total, b.Total}} {
-		// Records may contain anything: skip a ratio that is not finite.
-		if q := x.a / x.b; x.a > 0 && x.b > 0 && q > 0 && !math.IsInf(q, 0) {
-			*x.all = append(*x.all, q)
-		}
-	}
-}
-
-// Comparison returns the result.
-func (p *Pairs) Comparison() *Comparison {
-	c := p.c
-	c.Names = Pair[string]{p.Baseline.name, p.Assisted.name}
-	c.runs = Pair[transcript.Provenance]{p.Baseline.score.Run, p.Assisted.score.Run}
-	c.foreign = p.Baseline.foreign || p.Assisted.foreign
-	c.Seconds = stagesOf(p.seconds.Baseline, p.seconds.Assisted)
-	decode, total := c.Seconds.Decode, c.Seconds.Total
-	if c.Batch.Pairs > 0 {
-		decode, total = c.Batch.Decode, c.Batch.Total
-	}
-	c.Batch.TokensPerSecond = Pair[float64]{transcript.Ratio(p.clock.Baseline, c.Batch.Decode.Baseline),
-		transcript.Ratio(p.clock.Assisted, c.Batch.Decode.Assisted)}
-	c.Speedup = Speedups{speedup(p.decode, decode), speedup(p.total, total)}
-	c.decode = slices.Sorted(slices.Values(p.decode))
-	p.errors(&c)
-	c.Acceptance = p.acceptance(c.Utterances)
-	switch c.Verdict = Identical; {
-	case p.free:
-		c.Verdict = Free
-	case c.Different > 0:
-		c.Verdict = Different
-	case c.Acceptance.Drafted == 0 && p.Baseline.score.Drafting.Drafted == 0: // in neither; also if there are no utterances
-		c.Verdict = Inconclusive
-	}
-	if p.tokens.Ref() > 0 {
-		c.Divergence = &Divergence{p.tokens.Ref(), p.tokens.Errors(), p.tokens.Rate()}
-	}
-	if c.Differences == nil {
-		c.Differences = []Difference{}
-	}
-	return &c
-}
-
-// errors fills in the word error rates and their paired difference, which is nil if
+// countErrors fills in the word error rates and their paired difference, which is nil if
 // every utterance has the same errors in both variants.
-func (p *Pairs) errors(c *Comparison) {
-	if c.Scored = len(p.words.Baseline); c.Scored == 0 {
+func (t *tally) countErrors() {
+	c := &t.Comparison
+	if c.Scored = len(t.words.Baseline); c.Scored == 0 {
 		return
 	}
-	c.WER = &Pair[float64]{sum(p.words.Baseline).Rate(), sum(p.words.Assisted).Rate()}
-	if slices.Equal(p.words.Baseline, p.words.Assisted) {
+	c.WER = &Pair[float64]{sum(t.words.Baseline).Rate(), sum(t.words.Assisted).Rate()}
+	if slices.Equal(t.words.Baseline, t.words.Assisted) {
 		return
 	}
-	change := changeOf(p.words)
+	change := changeOf(t.words)
 	c.Change = &change
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(p.groups))) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(t.groups))) {
 		var words Pair[[]wer.Counts]
-		for i, group := range p.groups {
+		for i, group := range t.groups {
 			if group == name {
-				words.Baseline, words.Assisted = append(words.Baseline, p.words.Baseline[i]), append(words.Assisted, p.words.Assisted[i])
+				words.Baseline, words.Assisted = append(words.Baseline, t.words.Baseline[i]), append(words.Assisted, t.words.Assisted[i])
 			}
 		}
-		c.Groups = append(c.Groups, GroupChange{name, len(words.Baseline), changeOf(words)})
+		if t.pairs.Baseline.by != "" {
+			c.Groups = append(c.Groups, GroupChange{name, len(words.Baseline), changeOf(words)})
+		}
 	}
 }
 

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,28 +27,15 @@ var errLong = fmt.Errorf("the line has more than %d bytes: it is no record", max
 
 // A LineError reports a line that is not a record.
 type LineError struct {
-	File string
-	Line int   // line number, from 1
-	At   int64 // offset of the line in the file
-	Err  error
+	File   string
+	Line   int // line number, from 1
+	Length int // bytes of the line, without its end
+	Err    error
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 
 func (e *LineError) Unwrap() error { return e.Err }
-
-// Read yields the records of r, sorted by row of the dataset; name is for errors. Of several
-// records of an utterance the last counts. A line that is not a record yields a *LineError,
-// after the records; a read error is the last.
-func Read(name string, r io.ReaderAt) iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
-		for l := range lines(r) {
-			if !yield(l.parse(name)) {
-				return
-			}
-		}
-	}
-}
 
 // Line returns r as a line of JSON, with its line end.
 func (r *Record) Line() ([]byte, error) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,7 +8,7 @@ import (
 	"verity/transcript"
 )
 
-// mostReplayed is how many utterances a page can replay.
+// mostReplayed is how many utterances a page can replay: the first.
 const mostReplayed = 24
 
 // A replayView is the data of the replay of all variants.
@@ -57,7 +56,7 @@ func (d *Document) replay() *replayView {
 	}
 	v.Panes[0].Class = "slow"
 	seen, text, model := 0, false, false
-	for _, first := range d.sets[0].replayed {
+	for _, first := range d.sets[0].utterances[:min(len(d.sets[0].utterances), mostReplayed)] {
 		scene := d.scene(first)
 		if scene == nil {
 			continue
@@ -95,13 +94,13 @@ func (d *Document) replay() *replayView {
 }
 
 // scene returns the records of an utterance in all variants; nil if one has none or no text.
-func (d *Document) scene(of keyedRecord) (scene []*Record) {
+func (d *Document) scene(first utterance) (scene []*Record) {
 	for _, s := range d.sets {
-		at := slices.IndexFunc(s.replayed, func(x keyedRecord) bool { return x.key == of.key })
-		if at < 0 || of.Hypothesis == "" {
+		at, ok := s.index[first.ID]
+		if !ok || at >= mostReplayed || first.Hypothesis == "" {
 			return nil
 		}
-		scene = append(scene, s.replayed[at].Record)
+		scene = append(scene, s.utterances[at].Record)
 	}
 	return scene
 }

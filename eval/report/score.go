@@ -105,7 +105,7 @@ type Utterance struct {
 
 	Sound string `json:"-"` // address for the page, which HTML sets; empty if no sound plays
 
-	sound Record // where its sound is
+	sound *Record // where its sound is
 }
 
 // A Word is one position of an alignment of two texts.

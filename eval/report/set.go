@@ -1,16 +1,16 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
+	"verity/parallel"
 	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
@@ -19,41 +19,39 @@ import (
 // A Set collects the records of one run, which may be a variant of a comparison, and scores
 // them. It is not safe for concurrent use.
 //
-// It stores some fifty bytes for each utterance, the worst utterances, a few records for the
-// replay, and a count of each error.
+// It keeps the records in memory, without what only a page shows: some 2 kB for each utterance.
 type Set struct {
 	name, normalizer string
 
-	score          Score // without what follows from the rest
-	scorer         wer.Scorer
-	corpus         wer.Corpus
-	fields         map[string]bool        // names of those of all records
-	by             string                 // the field that groups utterances; empty for no groups
-	keepUtterances bool                   // the score has every utterance
-	groups         map[string]*wer.Corpus // by its value
-	confusions     map[[2]string]int      // reference word and what was recognised instead
-	replayed       []keyedRecord          // at most [mostReplayed]
+	score      Score // without what follows from the rest
+	scorer     wer.Scorer
+	corpus     wer.Corpus
+	fields     map[string]bool        // names of those of all records
+	by         string                 // the field that groups utterances; empty for no groups
+	groups     map[string]*wer.Corpus // by its value
+	confusions map[[2]string]int      // reference word and what was recognised instead
 
-	ids   map[key]int32 // in order of arrival, from 0
-	parts []part        // one for each file
-	first string        // id of the first record
+	keepUtterances bool // the score has every utterance
+
+	utterances []utterance    // in order of arrival
+	index      map[string]int // in utterances, by id
+	parts      []part         // one for each file
 
 	foreign bool // another program wrote the records
 }
 
-// A key is the hash of an identifier.
-type key [16]byte
-
-func keyOf(id string) key {
-	h := sha256.Sum256([]byte(id))
-	return key(h[:16])
+// An utterance is a record with its score and its differences, which take time to compute.
+type utterance struct {
+	*Record
+	group    string
+	score    wer.Score
+	diff     []Word        // nil if there are no errors
+	speakers *SpeakerScore // nil if the dataset has none
 }
 
-// A keyedRecord is a record for the replay. A set keeps those with the least keys: a sample of
-// its utterances, and the same sample in two sets of the same utterances.
-type keyedRecord struct {
-	key
-	*Record
+func (u utterance) errors() UtteranceErrors {
+	c := u.score.Words
+	return UtteranceErrors{u.ID, c.Errors(), c.Ref(), c.Rate()}
 }
 
 // A part is a file of a set.
@@ -71,7 +69,8 @@ func NewSet(name, normalizer string) (*Set, error) {
 	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
 		return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
 	}
-	return &Set{name: name, normalizer: normalizer, fields: map[string]bool{}, groups: map[string]*wer.Corpus{}, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
+	return &Set{name: name, normalizer: normalizer, fields: map[string]bool{}, groups: map[string]*wer.Corpus{},
+		confusions: map[[2]string]int{}, index: map[string]int{}}, nil
 }
 
 // normalizer returns the named normaliser, for a language if that is auto.
@@ -87,59 +86,87 @@ func normalizer(name, language string) normalize.Func {
 }
 
 // AddAll adds all records of f. Lines that are not records count as failures. A record
-// of another run than the first one's is an error. visit, if not nil, gets every
-// record, including failed ones. When ctx ends, its cause is the error.
-func (s *Set) AddAll(ctx context.Context, f Files, visit func(*Record, wer.Counts)) error {
+// of another run than the first one's is an error. When ctx ends, its cause is the error.
+func (s *Set) AddAll(ctx context.Context, f Files) error {
 	shards, err := shardsOf(f.Paths)
 	if err != nil {
 		return err
 	}
 	s.score.Shards = shards
 	for _, path := range f.Paths {
-		s.parts = append(s.parts, part{path: path, from: len(s.ids)})
-		if err := s.addFile(ctx, path, visit); err != nil {
+		if err := s.addFile(ctx, path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxBad is how many invalid lines may come before the first record of a file.
-const maxBad = 20
-
-func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.Counts)) error {
-	rows := &s.parts[len(s.parts)-1].rows
-	records, bad := 0, 0
-	var first *LineError
-	for m, err := range scoreAll(ctx, path, s.normalizer) {
+func (s *Set) addFile(ctx context.Context, path string) error {
+	f, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // opened for reading: nothing to lose
+	var records []*Record
+	var bad []*LineError
+	for r, err := range Read(path, f) {
 		var line *LineError
 		switch {
 		case errors.As(err, &line):
-			*rows++
-			s.fail(fmt.Sprintf("%s:%d", line.File, line.Line), line.Err.Error())
-			if bad++; first == nil {
-				first = line
-			}
-			if records == 0 && bad > maxBad {
-				return noRecords(path, first)
-			}
-			continue
+			bad = append(bad, line)
 		case err != nil:
 			return err
-		}
-		*rows++
-		records++
-		if err := s.include(m); err != nil {
-			return err
-		}
-		if visit != nil {
-			visit(m.Record, m.score.Words)
+		default:
+			records = append(records, r)
 		}
 	}
-	if records == 0 && bad > 0 && !(bad == 1 && errors.Is(first, ErrTorn)) {
-		return noRecords(path, first)
+	if len(records) == 0 && len(bad) > 0 && !(len(bad) == 1 && errors.Is(bad[0], ErrTorn)) {
+		return noRecords(path, bad[0])
+	}
+	s.parts = append(s.parts, part{path, len(s.utterances), len(records) + len(bad)})
+	type result struct {
+		utterance
+		err error
+	}
+	scorers := make([]wer.Scorer, runtime.GOMAXPROCS(0))
+	for u := range parallel.Ordered(len(scorers), 8*len(scorers), slices.Values(records), func(w int, r *Record) result {
+		u, err := s.scoreOf(ctx, &scorers[w], r)
+		return result{u, err}
+	}) {
+		if u.err == nil {
+			u.err = s.include(u.utterance)
+		}
+		if u.err != nil {
+			return u.err
+		}
+	}
+	for _, line := range bad {
+		s.fail(fmt.Sprintf("%s:%d", line.File, line.Line), line.Err.Error())
 	}
 	return nil
+}
+
+// scoreOf normalises the texts of r and counts the errors; a record that failed or has no
+// reference has none. The error is ctx's cause: long texts take a while.
+func (s *Set) scoreOf(ctx context.Context, w *wer.Scorer, r *Record) (utterance, error) {
+	u, normal := utterance{Record: r, group: r.Fields[s.by]}, normalizer(s.normalizer, r.Language)
+	if s.by == "language" {
+		u.group = cmp.Or(u.group, r.Language)
+	}
+	if r.Error != "" {
+		return u, nil
+	}
+	var err error
+	if u.speakers, err = speakersOf(ctx, w, r, normal); err != nil || r.NoReference {
+		return u, err
+	}
+	ref, hyp := normal(r.Reference), normal(r.Hypothesis)
+	if u.score, err = w.Score(ctx, ref, hyp); err == nil && !u.score.Exact {
+		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) {
+			u.diff = append(u.diff, Word{op.String(), r, h})
+		})
+	}
+	return u, err
 }
 
 // noRecords reports a file that does not hold records.
@@ -148,37 +175,52 @@ func noRecords(path string, first *LineError) error {
 		path, first.Line, first.Err)
 }
 
-// Add scores one record and returns its word counts. It fails if the set already has
-// the id, if the record is of another run than the first, or if ctx ends while a long
-// text is scored.
-func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
-	m, err := scoreOf(ctx, &s.scorer, r, s.normalizer)
+// Add scores one record. It fails if the set already has the id, if the record is of another
+// run than the first, or if ctx ends while a long text is scored.
+func (s *Set) Add(ctx context.Context, r *Record) error {
+	u, err := s.scoreOf(ctx, &s.scorer, r)
 	if err != nil {
-		return wer.Counts{}, err
+		return err
 	}
-	return m.score.Words, s.include(m)
+	return s.include(u)
 }
 
-func (s *Set) include(m recordScore) error {
-	r := m.Record
-	if len(s.ids) == 0 {
-		s.score.Run, s.first, s.foreign = r.Run, r.ID, r.Foreign
+func (s *Set) include(u utterance) error {
+	r := u.Record
+	if len(s.utterances) == 0 {
+		s.score.Run, s.foreign = r.Run, r.Foreign
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
-			s.describe(0, s.first), s.describe(len(s.ids), r.ID), thing, want, got)
+			s.describe(0, s.utterances[0].ID), s.describe(len(s.utterances), r.ID), thing, want, got)
 	}
-	k := keyOf(r.ID)
-	if at, ok := s.ids[k]; ok {
+	if at, ok := s.index[r.ID]; ok {
 		return fmt.Errorf("an utterance occurs twice: %s and %s; a set is one run, or the shards of one",
-			s.describe(int(at), r.ID), s.describe(len(s.ids), r.ID))
+			s.describe(at, r.ID), s.describe(len(s.utterances), r.ID))
 	}
-	s.ids[k] = int32(len(s.ids))
-	s.sum(m, k)
+	s.index[r.ID] = len(s.utterances)
+	s.sum(u)
+	u.diff, u.speakers, u.Record = nil, nil, s.kept(r)
+	s.utterances = append(s.utterances, u)
 	return nil
 }
 
-func (s *Set) sum(m recordScore, k key) {
-	r := m.Record
+// kept returns what is kept of a record: what is compared, and of the first ones what the replay shows.
+func (s *Set) kept(r *Record) *Record {
+	k := *r
+	k.Run, k.Fields, k.Turns, k.ReferenceTurns, k.Speech = s.score.Run, nil, nil, nil, nil // Run shares its memory
+	k.Segments = slices.Clone(r.Segments)
+	for i := range k.Segments {
+		g := &k.Segments[i]
+		g.Words, g.Tokens = nil, slices.Clone(g.Tokens) // without what the slice has room for
+		if len(s.utterances) >= mostReplayed {
+			g.Runs, k.Drafting = nil, transcript.Drafts{}
+		}
+	}
+	return &k
+}
+
+func (s *Set) sum(u utterance) {
+	r := u.Record
 	if r.Error != "" {
 		s.fail(r.ID, r.Error)
 		return
@@ -195,37 +237,26 @@ func (s *Set) sum(m recordScore, k key) {
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.Add(r.Work)
 	s.score.Drafting.Add(r.Drafting)
-	s.replayed = insertBest(s.replayed, keyedRecord{k, r}, mostReplayed,
-		func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
-	if m.speakers != nil {
+	if u.speakers != nil {
 		if s.score.Speakers == nil {
 			s.score.Speakers = &SpeakerScore{}
 		}
-		s.score.Speakers.add(m.speakers)
+		s.score.Speakers.add(u.speakers)
 	}
-	if !r.NoReference {
-		s.corpus.Add(m.score)
-		if s.by != "" {
-			value := s.valueOf(r)
-			if s.groups[value] == nil {
-				s.groups[value] = &wer.Corpus{}
-			}
-			s.groups[value].Add(m.score)
+	if r.NoReference {
+		return
+	}
+	s.corpus.Add(u.score)
+	if s.by != "" {
+		if s.groups[u.group] == nil {
+			s.groups[u.group] = &wer.Corpus{}
 		}
-		if s.keepUtterances {
-			s.score.Each = append(s.score.Each, m.errors())
-		}
-		s.countErrors(m)
+		s.groups[u.group].Add(u.score)
 	}
-}
-
-// valueOf returns the group of a record: its field of the dataset, or else the language of its text. Records without the
-// field are one group.
-func (s *Set) valueOf(r *Record) string {
-	if s.by == "language" {
-		return cmp.Or(r.Fields[s.by], r.Language)
+	if s.keepUtterances {
+		s.score.Each = append(s.score.Each, u.errors())
 	}
-	return r.Fields[s.by]
+	s.countErrors(u)
 }
 
 func (s *Set) fail(id, why string) {
@@ -236,30 +267,20 @@ func (s *Set) fail(id, why string) {
 }
 
 // countErrors counts the errors of an utterance, and lists it if it is among the worst.
-func (s *Set) countErrors(m recordScore) {
-	c := m.score.Words
-	if c.Errors() == 0 {
+func (s *Set) countErrors(u utterance) {
+	if u.score.Words.Errors() == 0 {
 		return
 	}
-	for _, w := range m.diff {
+	for _, w := range u.diff {
 		if w.Op != wer.Hit.String() {
 			s.confusions[[2]string{w.Reference, w.Hypothesis}]++
 		}
 	}
-	s.score.Worst = insertBest(s.score.Worst, Utterance{
-		UtteranceErrors: m.errors(), Diff: m.diff,
-		sound: Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration},
-	}, mostWorst, worse)
-}
-
-// insertBest inserts x into a sorted list of at most most items, if it belongs there.
-func insertBest[T any](list []T, x T, most int, order func(a, b T) int) []T {
-	at, _ := slices.BinarySearchFunc(list, x, order)
-	if at == most {
-		return list
+	x := Utterance{UtteranceErrors: u.errors(), Diff: u.diff, sound: u.Record}
+	at, _ := slices.BinarySearchFunc(s.score.Worst, x, worse)
+	if at < mostWorst {
+		s.score.Worst = slices.Insert(s.score.Worst, at, x)[:min(len(s.score.Worst)+1, mostWorst)]
 	}
-	list = slices.Insert(list, at, x)
-	return list[:min(len(list), most)]
 }
 
 // describe names a record by its file and its id, for errors.

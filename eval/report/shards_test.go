@@ -48,7 +48,7 @@ func TestMixed(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := NewSet("set", "")
-			err = s.AddAll(t.Context(), f[0], nil)
+			err = s.AddAll(t.Context(), f[0])
 			if tt.thing == "" {
 				if err != nil {
 					t.Errorf("another machine: %v", err)
@@ -64,10 +64,10 @@ func TestMixed(t *testing.T) {
 	}
 	x, y := made(2, false)[0], made(2, true)[1]
 	s, _ := NewSet("set", "")
-	if _, err := s.Add(t.Context(), x); err != nil {
+	if err := s.Add(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add(t.Context(), y); err == nil || !strings.Contains(err.Error(), y.ID) {
+	if err := s.Add(t.Context(), y); err == nil || !strings.Contains(err.Error(), y.ID) {
 		t.Errorf("without files: %v, want an error that names the utterances", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestStopsEarly(t *testing.T) {
 	writeRecords(t, other, made(1, false))
 	before := runtime.NumGoroutine()
 	s, _ := NewSet("set", "")
-	err := s.AddAll(t.Context(), Files{"both", []string{other, path}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{other, path}})
 	if err == nil || !strings.Contains(err.Error(), "records of different runs") {
 		t.Errorf("%v, want one that says that runs are mixed", err)
 	}
@@ -128,7 +128,7 @@ func TestShards(t *testing.T) {
 		}
 		s, _ := NewSet("set", "")
 		got := ""
-		if err := s.AddAll(t.Context(), f[0], nil); err != nil {
+		if err := s.AddAll(t.Context(), f[0]); err != nil {
 			got = err.Error()
 			if tt.want != "" && strings.Contains(got, tt.want) {
 				got = tt.want
@@ -145,7 +145,7 @@ func TestShards(t *testing.T) {
 		writeRecords(t, filepath.Join(dir, "records-1-of-2.jsonl"), made(1, false))
 	}
 	s, _ := NewSet("set", "")
-	err := s.AddAll(t.Context(), Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}})
 	if err == nil || !strings.Contains(err.Error(), "shard 1/2 occurs twice") {
 		t.Errorf("one shard of two folders: %v", err)
 	}
@@ -158,7 +158,7 @@ func TestTwiceNamesFiles(t *testing.T) {
 	writeRecords(t, a, all[:3])
 	writeRecords(t, b, all[2:])
 	s, _ := NewSet("set", "")
-	err := s.AddAll(t.Context(), Files{"both", []string{a, b}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{a, b}})
 	if want := fmt.Sprintf("twice: %s (utterance %s) and %s (utterance %s)", a, all[2].ID, b, all[2].ID); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

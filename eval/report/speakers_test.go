@@ -63,7 +63,7 @@ func TestSpeakerScore(t *testing.T) {
 			err = json.Unmarshal(line, &read)
 		}
 		if err == nil {
-			_, err = set.Add(context.Background(), &read)
+			err = set.Add(context.Background(), &read)
 		}
 		if err != nil {
 			t.Fatal(err)

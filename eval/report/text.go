@@ -57,7 +57,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 }
 
 // freeExamples is how many differences a terminal shows if the variants may differ.
-const freeExamples = 3
+const freeExamples = 5
 
 // comparison writes the lines of a comparison, and what differs.
 func (p painter) comparison(c *Comparison) {
@@ -76,7 +76,9 @@ func (p painter) comparison(c *Comparison) {
 	width := max(len(name.Baseline), len(name.Assisted))
 	for _, f := range c.Differences[:most] {
 		what := strings.Join(f.What, ", ")
-		if c.foreign && !strings.Contains(what, " in ") {
+		if x := f.Errors; x != nil {
+			what = fmt.Sprintf("%s instead of %s", show.Some(x.Assisted, "error"), show.Count(x.Baseline))
+		} else if c.foreign && !strings.Contains(what, " in ") {
 			what = "text"
 		}
 		fmt.Fprintf(p, "  %s: %s\n    %-*s  %s\n    %-*s  %s\n", show.Name(f.ID), what,

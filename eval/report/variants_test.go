@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"verity/wer"
 )
 
 // threeVariants is the document of a wide variant, a narrow one that hears some utterances
@@ -38,15 +36,10 @@ func threeVariants(t *testing.T, n int) *Document {
 		pairs = append(pairs, NewPairs(sets[x[0]], sets[x[1]]))
 	}
 	for i := range n {
-		words := make([]wer.Counts, 3)
 		for variant, s := range sets {
-			var err error
-			if words[variant], err = s.Add(t.Context(), records[variant][i]); err != nil {
+			if err := s.Add(t.Context(), records[variant][i]); err != nil {
 				t.Fatal(err)
 			}
-		}
-		for p, x := range of {
-			pairs[p].Add(records[x[0]][i], records[x[1]][i], Pair[wer.Counts]{words[x[0]], words[x[1]]})
 		}
 	}
 	d := NewDocument(sets, pairs)

@@ -147,7 +147,7 @@ func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *setup
 	referred := false // some row says who speaks
 	o.Watch = func(r *report.Record) {
 		referred = referred || len(r.Speech) > 0 || r.ReferenceTurns != nil
-		if _, err := set.Add(ctx, r); err != nil {
+		if err := set.Add(ctx, r); err != nil {
 			scored = err
 		}
 		bar.Add(fmt.Sprintf("WER %.1f %%, %s real time", 100*set.Rate(), show.Times(set.RTFx())))

@@ -133,7 +133,7 @@ func TestTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.AddAll(t.Context(), report.Files{Paths: s.Files()}, nil); err != nil {
+	if err := set.AddAll(t.Context(), report.Files{Paths: s.Files()}); err != nil {
 		t.Fatal(err)
 	}
 	if r := set.Score(); r.Utterances != 7 || r.Failed != 1 || r.Failures[0].ID == "" {
