@@ -12,9 +12,6 @@ import (
 
 // This file explains common mistakes in opening a model: what was found and what to do.
 
-const wantFiles = "config.json and model.safetensors, and if there are any tokenizer.json (or vocab.json and " +
-	"merges.txt), generation_config.json and preprocessor_config.json"
-
 // notModel explains a file that is not a model, by its first bytes.
 func notModel(file string, head []byte) error {
 	if base := filepath.Base(file); strings.HasSuffix(base, ".safetensors") || base == ct2File {
@@ -48,8 +45,7 @@ var mistakes = []struct{ pattern, hint string }{
 
 // incomplete explains a directory that lacks a file.
 func incomplete(fsys fs.FS, dir, lacks string) error {
-	hint := "want " + wantFiles + ", as Hugging Face has them; or the directory of a CTranslate2 model, or the file of an " +
-		"openai/whisper or whisper.cpp model"
+	hint := "want config.json and model.safetensors (Hugging Face), or " + ct2File + " (faster-whisper)"
 	for _, m := range mistakes {
 		if found, _ := fs.Glob(fsys, m.pattern); len(found) > 0 {
 			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir, "%[3]s", path.Dir(found[0])).Replace(m.hint)

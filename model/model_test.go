@@ -430,7 +430,7 @@ func TestMistakes(t *testing.T) {
 			[]string{"pytorch_model.bin", "save_pretrained"}},
 		{"TensorFlow weights", fstest.MapFS{"config.json": file(tinyConfig), "tf_model.h5": file("")}, ".", []string{"tf_model.h5 is not read"}},
 		{"no weights", fstest.MapFS{"config.json": file(tinyConfig)}, ".", []string{"no model.safetensors"}},
-		{"no config", fstest.MapFS{"model.safetensors": file("")}, ".", []string{"no config.json", "tokenizer.json"}},
+		{"no config", fstest.MapFS{"model.safetensors": file("")}, ".", []string{"no config.json", "model.bin (faster-whisper)"}},
 		{"a cache of the hub", fstest.MapFS{"snapshots/abc/config.json": file(tinyConfig)}, ".", []string{"cache of the model hub", "snapshots/abc"}},
 		{"a directory with ggml files", fstest.MapFS{"ggml-tiny.bin": file("")}, ".", []string{"ggml-tiny.bin is a ggml file"}},
 		{"the weights themselves", fstest.MapFS{"model.safetensors": file("")}, "model.safetensors", []string{"name its directory"}},

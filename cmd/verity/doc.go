@@ -9,8 +9,8 @@
 // # Exit status
 //
 //	0    done
-//	1    some input failed; the rest is done
-//	2    wrong usage
+//	1    some input failed, or a text could not be made of it; the rest is done
+//	2    wrong usage: an option, or a file that an option names, cannot be used, and nothing was done
 //	3    outputs differ that must be equal
 //	130  interrupted
 package main

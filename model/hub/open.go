@@ -166,6 +166,9 @@ func (e *NameError) Error() string {
 		}
 		return text + "?"
 	}
+	if filepath.IsAbs(e.Name) {
+		return text // no name
+	}
 	if e.Dir != "" {
 		return text + "; owner/name is a path, not a published model, where owner is a directory, or models"
 	}

@@ -121,7 +121,7 @@ func checkLanguage(text string) error {
 	for one := range strings.SplitSeq(plainLanguages(text), ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
-			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s",
+			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s; verity info lists them",
 				gotPart(one, text), nearestLanguage(one))
 		}
 	}

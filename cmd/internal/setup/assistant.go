@@ -1,8 +1,6 @@
 package setup
 
 import (
-	"fmt"
-
 	"github.com/spf13/pflag"
 
 	"verity"
@@ -70,8 +68,8 @@ func (a *AssistantFlags) For(model string) string {
 
 // unknown is the error of an assistant that does not exist.
 func (a *AssistantFlags) unknown() error {
-	return fmt.Errorf("--assistant %s: there is no such directory or file; want auto, none, encoder, ngram, bigram, self, or the "+
-		"directory or name of a smaller model of the same family", a.Name)
+	return cli.Usagef("--assistant %s: want auto, none, encoder, ngram, bigram, self, or the name or directory of a smaller model "+
+		"of the same family; there is no such directory or file", a.Name)
 }
 
 // AssistantNames are what --assistant accepts besides models.

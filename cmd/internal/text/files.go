@@ -304,7 +304,7 @@ func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
 	if len(spans) == 0 || tr.Duration <= 0 || slices.ContainsFunc(spans, func(s transcribe.Span) bool { return s.Start < tr.Duration }) {
 		return nil
 	}
-	return cli.Usagef("--clip-timestamps %g begins after the end, at %.4g s", spans[0].Start, tr.Duration)
+	return fmt.Errorf("--clip-timestamps %g begins after the end, at %.4g s", spans[0].Start, tr.Duration)
 }
 
 // inFile adds the name of the file to the error of its transcription, unless err has it.

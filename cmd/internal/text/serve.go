@@ -331,10 +331,7 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 		} else if s.key == s.cert {
 			hint = "; CERTIFICATE,KEY names two files"
 		}
-		if err = fmt.Errorf("--tls-cert %w%s", err, hint); errors.Is(err, fs.ErrNotExist) {
-			err = cli.UsageError{Err: err}
-		}
-		return nil, err
+		return nil, cli.Usagef("--tls-cert %w%s", err, hint)
 	}
 	return c, nil
 }
@@ -367,10 +364,10 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
 			if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "stat" {
-				return cli.Usagef("--api-key-file %s: %w; want a file with one key a line, or none to allow anyone", show.Name(s.keyFile),
+				err = fmt.Errorf("--api-key-file %s: %w; want a file with one key a line, or none to allow anyone", show.Name(s.keyFile),
 					input.Cause(p))
 			}
-			return err
+			return cli.UsageError{Err: err}
 		}
 	}
 	if others && s.keyFile == "" {

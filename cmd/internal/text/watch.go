@@ -67,7 +67,7 @@ func Watch(e cli.Env) *cobra.Command {
 	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return cli.Usagef("got %d arguments, want the directory to watch", len(args))
+			return cli.Usagef("no DIRECTORY is named, or several are; watch takes one")
 		}
 		return nil
 	}
