@@ -16,8 +16,6 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
-	"verity/eval/bench"
-	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/tokenizer"
@@ -55,23 +53,18 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	t.madeBy, t.transcriber = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
 	t.highlighter = newHighlighter(model.Tokenizer)
 	if t.stats {
-		a, b := kernel.ReadBandwidth(model.Pool, bandwidthTime/2), kernel.ReadBandwidth(model.Pool, bandwidthTime/2)
-		t.bandwidth = max(a, b)
-		if busy := bench.Busy(t.bandwidth / min(a, b)); busy != "" {
-			t.log.Logger(t.Env).Warn(busy)
-		}
+		t.bandwidth = measureBandwidth(model.Pool, t.log.Logger(t.Env))
 	}
 	t.totals.began = time.Now()
 	return model, nil
 }
 
-// all transcribes files, t.batch of them at a time: their decoding shares every pass over the
+// transcribeAll transcribes files, t.batch of them at a time: their decoding shares every pass over the
 // weights. On standard output the text comes in the order of the files, as soon as it is known.
 // In a directory each file is written when it is done. Failures are reported at once; the error
 // returned is a summary, or that of the only file.
-func (t *fileRun) all(ctx context.Context, files []string) error {
+func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
 	t.sound.Live = t.printed && !t.transcriber.NeedsWholeClip()
-	ctx, cancel := context.WithCancel(ctx)
 	label := "files"
 	if len(files) == 1 {
 		label = filepath.Base(files[0])
@@ -83,12 +76,13 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 		jobs[i] = &job{index: i, name: name, ended: make(chan struct{})}
 	}
 	done := make(chan *job, len(jobs)) // in the order in which they end
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() {
 		for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-			j.result, j.err = t.file(ctx, j, bar)
+			j.result, j.err = t.transcribeFile(ctx, j, bar)
 			bar.End(j.index)
 			close(j.ended)
 			done <- j
@@ -96,108 +90,40 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 		}) {
 		}
 	})
+	return t.showAll(ctx, jobs, done, bar)
+}
 
+// showAll prints or writes the text of all jobs, and reports those that failed.
+func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, bar *cli.Progress) error {
 	failed := 0
 	for _, j := range jobs {
 		if t.dir != "" {
 			j = <-done
-		} else if len(files) > 1 && !t.log.Quiet {
+		} else if len(jobs) > 1 && !t.log.Quiet {
 			bar.Hide()
-			fmt.Fprintf(t.Err, "%s:\n", show.Name(j.name))
+			t.note("%s:\n", show.Name(j.name))
 		}
 		err := t.show(j, bar)
-		if errors.Is(err, errSkipped) {
-			if err = nil; !t.log.Quiet {
-				fmt.Fprintf(t.Err, "%s: %v\n", show.Name(j.name), errSkipped)
-			}
-		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && len(files) == 1 || errors.Is(err, errOutput):
+		case errors.Is(err, errSkipped):
+			t.note("%s: %v\n", show.Name(j.name), err)
+		case err != nil && len(jobs) == 1 || errors.Is(err, errOutput):
 			return err
 		case err != nil:
-			t.Complain(files, fmt.Sprintf("verity %s: %v", t.name, err))
+			t.Complain([]string{j.name}, fmt.Sprintf("verity %s: %v", t.name, err))
 			failed++
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d files failed", failed, len(files))
+		return fmt.Errorf("%d of %d files failed", failed, len(jobs))
 	}
 	return nil
 }
 
-// show prints a job's text as it comes, waits for its end, and writes what needs the whole
-// text.
-func (t *fileRun) show(j *job, bar *cli.Progress) error {
-	text := t.newPrinter()
-	err := j.begin(func(s transcript.Segment) error {
-		if t.OutTerminal {
-			bar.Hide() // it may be on the same terminal
-		}
-		return cannotWrite(text.add(s))
-	})
-	if err != nil {
-		return err
-	}
-	<-j.ended
-	bar.Hide()
-	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
-		return err
-	}
-	if strings.TrimSpace(j.result.Text) == "" {
-		slog.Warn("no speech was found: play it, and check that the microphone was on", "audio", j.result.Name)
-	}
-	j.result.Stats.Bandwidth = t.bandwidth
-	if err := t.write(j.name, j.result); err != nil {
-		return err
-	}
-	if o := t.written().Subtitles; o.Composed && slices.ContainsFunc(t.outputs(), isSubtitles) {
-		if hurried, all, cps := o.Hurried(j.result, t.outputs()); hurried > 0 {
-			slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
-				hurried, show.Some(all, "subtitle"), cps), "audio", j.result.Name)
-		}
-	}
-	if t.stats {
-		t.totals.write(t.Err, j.name, j.result)
-	}
-	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
-	if p := j.result.LanguageProb; p > 0 && j.result.Text != "" && t.ErrTerminal && !t.log.Quiet {
-		l, _ := tokenizer.FindLanguage(j.result.Language)
-		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n",
-			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
-	}
-	return nil
-}
-
-func isSubtitles(f transcript.Format) bool {
-	return f == transcript.SRT || f == transcript.VTT || f == transcript.ASS
-}
-
-// begin prints the segments that wait; from then on add prints.
-func (j *job) begin(print func(transcript.Segment) error) (err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for i := 0; i < len(j.waiting) && err == nil; i++ {
-		err = print(j.waiting[i])
-	}
-	j.print = print
-	return err
-}
-
-// add prints a new segment, or queues it until begin.
-func (j *job) add(s transcript.Segment) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.print != nil {
-		return j.print(s)
-	}
-	j.waiting = append(j.waiting, s)
-	return nil
-}
-
-// file transcribes the file of a job.
-func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
+// transcribeFile transcribes the file of a job.
+func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	if err := t.checkLanguage(ctx, j.name); err != nil {
 		return nil, err
 	}
@@ -238,7 +164,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 // checkLanguage detects the language of a sound, before its text is written, if the language decides whether the text
 // exists.
 func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
-	if _, piped := setup.Stdin(name); piped || t.folder == nil || !t.folder.inSomeLanguage(name) {
+	if _, piped := setup.Stdin(name); piped || t.outDir == nil || !t.outDir.inSomeLanguage(name) {
 		return nil
 	}
 	clip, err := t.sound.Clip(ctx, t.Env, name)
@@ -250,7 +176,7 @@ func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
 	if err != nil {
 		return t.inFile(name, err)
 	}
-	return t.folder.checkExisting(name, cmp.Or(l.Code, unknownLanguage))
+	return t.outDir.checkExisting(name, cmp.Or(l.Code, unknownLanguage))
 }
 
 // reportTrack writes which of several audio tracks is read.
@@ -260,22 +186,6 @@ func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 	}
 	if named, ok := sound.TrackWithoutLanguage(clip); ok {
 		slog.Warn("--audio-track "+named+" has no effect: the only audio track names no language", "audio", clip.Name())
-	}
-}
-
-// warnUnheard logs which known voices the recording does not have.
-func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
-	if len(tr.Turns) == 0 {
-		return // no speech was found
-	}
-	var unheard []string
-	for _, v := range t.speakers.Voices.Known {
-		if !slices.ContainsFunc(tr.Turns, func(turn transcript.Turn) bool { return turn.Speaker == v.Name }) {
-			unheard = append(unheard, v.Name)
-		}
-	}
-	if len(unheard) > 0 {
-		slog.Warn("--speaker-names: no voice here is like that of "+show.JoinOr(unheard), "audio", tr.Name)
 	}
 }
 
@@ -318,4 +228,89 @@ func (t *fileRun) inFile(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// warnUnheard logs which known voices the recording does not have.
+func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
+	if len(tr.Turns) == 0 {
+		return // no speech was found
+	}
+	var unheard []string
+	for _, v := range t.speakers.Voices.Known {
+		if !slices.ContainsFunc(tr.Turns, func(turn transcript.Turn) bool { return turn.Speaker == v.Name }) {
+			unheard = append(unheard, v.Name)
+		}
+	}
+	if len(unheard) > 0 {
+		slog.Warn("--speaker-names: no voice here is like that of "+show.JoinOr(unheard), "audio", tr.Name)
+	}
+}
+
+// show prints a job's text as it comes, waits for its end, and writes what needs the whole
+// text.
+func (t *fileRun) show(j *job, bar *cli.Progress) error {
+	text := t.newPrinter()
+	err := j.begin(func(s transcript.Segment) error {
+		if t.OutTerminal {
+			bar.Hide() // it may be on the same terminal
+		}
+		return cannotWrite(text.add(s))
+	})
+	if err != nil {
+		return err
+	}
+	<-j.ended
+	bar.Hide()
+	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
+		return err
+	}
+	if strings.TrimSpace(j.result.Text) == "" {
+		slog.Warn("no speech was found: play it, and check that the microphone was on", "audio", j.result.Name)
+	}
+	j.result.Stats.Bandwidth = t.bandwidth
+	if err := t.write(j.name, j.result); err != nil {
+		return err
+	}
+	if o := t.written().Subtitles; o.Composed && slices.ContainsFunc(t.outputs(), isSubtitles) {
+		if hurried, all, cps := o.Hurried(j.result, t.outputs()); hurried > 0 {
+			slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
+				hurried, show.Some(all, "subtitle"), cps), "audio", j.result.Name)
+		}
+	}
+	if t.stats {
+		t.totals.write(t.Err, j.name, j.result)
+	}
+	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
+	if p := j.result.LanguageProb; p > 0 && j.result.Text != "" && t.ErrTerminal {
+		l, _ := tokenizer.FindLanguage(j.result.Language)
+		t.note("%s: %s (detected, %.0f %%); --language names another\n",
+			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
+	}
+	return nil
+}
+
+func isSubtitles(f transcript.Format) bool {
+	return f == transcript.SRT || f == transcript.VTT || f == transcript.ASS
+}
+
+// begin prints the segments that wait; from then on add prints.
+func (j *job) begin(print func(transcript.Segment) error) (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := 0; i < len(j.waiting) && err == nil; i++ {
+		err = print(j.waiting[i])
+	}
+	j.print = print
+	return err
+}
+
+// add prints a new segment, or queues it until begin.
+func (j *job) add(s transcript.Segment) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.print != nil {
+		return j.print(s)
+	}
+	j.waiting = append(j.waiting, s)
+	return nil
 }

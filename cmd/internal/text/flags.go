@@ -22,27 +22,15 @@ import (
 type fileRun struct {
 	cli.Env
 	name string // of the command
-
-	model     setup.ModelFlags
-	sound     setup.SoundFlags
-	decoding  options.Decoding
-	log       cli.LogFlags
-	formats   []transcript.Format
-	writing   transcript.Options
-	pattern   string               // of the names of outputs
-	rules     transcript.Subtitles // of --subtitles
-	dir       string
-	batch     int
-	stats     bool
-	recursive bool
-	speakers  setup.SpeakerFlags
+	inputFlags
+	decodingFlags
+	outputFlags
 	flags     *pflag.FlagSet // all
 	textFlags *pflag.FlagSet // those that change the text or the subtitles
 
-	timed   bool                                               // times precede each printed segment
 	printed bool                                               // segments are printed as they come
 	write   func(name string, tr *transcript.Transcript) error // when a file is done
-	folder  *folder                                            // where transcribe writes; nil for standard output
+	outDir  *outputDir                                         // where transcribe writes; nil for standard output
 
 	transcriber *transcribe.Transcriber
 	highlighter highlighter
@@ -50,6 +38,32 @@ type fileRun struct {
 	drafts      *setup.DraftSource
 	bandwidth   float64 // bytes a second, for statistics
 	totals      totals
+}
+
+// inputFlags say which sound is read, and how.
+type inputFlags struct {
+	sound     setup.SoundFlags
+	recursive bool
+	batch     int // files at a time
+}
+
+// decodingFlags say how sound becomes text.
+type decodingFlags struct {
+	model    setup.ModelFlags
+	decoding options.Decoding
+	speakers setup.SpeakerFlags
+}
+
+// outputFlags say what is written, and where.
+type outputFlags struct {
+	log     cli.LogFlags
+	formats []transcript.Format
+	writing transcript.Options
+	rules   transcript.Subtitles // of --subtitles
+	dir     string
+	pattern string // of the names of outputs
+	stats   bool
+	timed   bool // times precede each printed segment
 }
 
 // register adds the shared flags to a command, and its own.
@@ -71,20 +85,18 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "recursive", &t.recursive)
 }
 
-func (t *fileRun) registerSpeakers(f *pflag.FlagSet) {
-	t.speakers.Register(f, true, true)
-}
+func (d *decodingFlags) registerSpeakers(f *pflag.FlagSet) { d.speakers.Register(f, true, true) }
 
-func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
-	o := &t.writing.Subtitles
+func (o *outputFlags) registerSubtitles(f *pflag.FlagSet) {
+	s := &o.writing.Subtitles
 	cli.AddOption(f, "subtitles", func(v options.Value) (err error) {
-		t.rules, err = options.Subtitles(v.Text)
+		o.rules, err = options.Subtitles(v.Text)
 		return err
 	})
-	bindLimit(f, "max-line-width", &o.MaxLineWidth)
-	bindLimit(f, "max-line-count", &o.MaxLineCount)
-	cli.Bind(f, "max-words-per-line", &o.MaxWordsPerLine)
-	cli.Bind(f, "highlight-words", &o.HighlightWords)
+	bindLimit(f, "max-line-width", &s.MaxLineWidth)
+	bindLimit(f, "max-line-count", &s.MaxLineCount)
+	cli.Bind(f, "max-words-per-line", &s.MaxWordsPerLine)
+	cli.Bind(f, "highlight-words", &s.HighlightWords)
 }
 
 // unlimited is what 0 means to a limit of lines.
@@ -100,9 +112,9 @@ func bindLimit(f *pflag.FlagSet, name string, to *int) {
 }
 
 // written returns how formats are written: by the rules of --subtitles, but for what other flags say.
-func (t *fileRun) written() transcript.Options {
-	o, own := t.writing, t.writing.Subtitles
-	o.Times, o.Subtitles = t.timed, t.rules
+func (f *outputFlags) written() transcript.Options {
+	o, own := f.writing, f.writing.Subtitles
+	o.Times, o.Subtitles = f.timed, f.rules
 	s := &o.Subtitles
 	s.MaxWordsPerLine, s.HighlightWords = own.MaxWordsPerLine, own.HighlightWords
 	s.MaxLineWidth = cmp.Or(own.MaxLineWidth, s.MaxLineWidth)
@@ -116,8 +128,8 @@ func (t *fileRun) written() transcript.Options {
 }
 
 // checkLimits refuses limits of subtitles that lack another.
-func (t *fileRun) checkLimits() error {
-	if o := t.written().Subtitles; !o.Composed && o.MaxLineCount > 0 && o.MaxLineWidth == 0 {
+func (f *outputFlags) checkLimits() error {
+	if o := f.written().Subtitles; !o.Composed && o.MaxLineCount > 0 && o.MaxLineWidth == 0 {
 		return cli.Usagef("--max-line-count needs --max-line-width above 0, or --subtitles")
 	}
 	return nil
@@ -147,11 +159,11 @@ func (t *fileRun) warnIneffective() {
 }
 
 // outputs returns the formats to write.
-func (t *fileRun) outputs() []transcript.Format {
+func (f *outputFlags) outputs() []transcript.Format {
 	switch {
-	case len(t.formats) > 0:
-		return t.formats
-	case t.rules.Composed:
+	case len(f.formats) > 0:
+		return f.formats
+	case f.rules.Composed:
 		return []transcript.Format{transcript.SRT}
 	}
 	return []transcript.Format{transcript.TXT}
@@ -175,4 +187,11 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
 		}
 		return err
 	})
+}
+
+// note writes a line about the run, unless --quiet is given.
+func (t *fileRun) note(format string, args ...any) {
+	if !t.log.Quiet {
+		fmt.Fprintf(t.Err, format, args...)
+	}
 }

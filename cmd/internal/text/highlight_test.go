@@ -89,7 +89,7 @@ func TestPrinter(t *testing.T) {
 	if got := strings.Join(rows, " "); len(rows) < 4 || got != strings.Join(whole, " ") {
 		t.Errorf("a terminal gets %q", rows)
 	}
-	for _, c := range []*fileRun{{timed: true}, {writing: transcript.Options{Lines: true}}} {
+	for _, c := range []*fileRun{{outputFlags: outputFlags{timed: true}}, {outputFlags: outputFlags{writing: transcript.Options{Lines: true}}}} {
 		if got := print(c); len(got) != 3 || !strings.HasSuffix(got[2], "Ann: Next. Line.") || strings.HasPrefix(got[0], "[00:00.000 --> 00:05.000] ") != c.timed {
 			t.Errorf("lines: %q", got)
 		}

@@ -36,8 +36,8 @@ func cannotWrite(err error) error {
 	return fmt.Errorf("%w: %w", errOutput, err)
 }
 
-// A folder writes transcripts to a directory, a file for each format.
-type folder struct {
+// An outputDir writes transcripts to a directory, a file for each format.
+type outputDir struct {
 	dir         string
 	names       map[string]string // of an input: its outputs, as a path below dir without the ending of a format
 	formats     []transcript.Format
@@ -51,11 +51,11 @@ type folder struct {
 }
 
 // make makes the directory and checks that files can be written to it. No output may be an input.
-func (f *folder) make(inputs []string) error {
+func (d *outputDir) make(inputs []string) error {
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
-		for _, format := range f.formats {
-			for _, path := range f.paths(in, format) {
+		for _, format := range d.formats {
+			for _, path := range d.paths(in, format) {
 				if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
 					return &output.Error{Name: path, Err: errors.New("it is an input")}
 				}
@@ -63,7 +63,7 @@ func (f *folder) make(inputs []string) error {
 		}
 	}
 	var err error
-	f.undo, err = makeOutputDir(f.dir)
+	d.undo, err = makeOutputDir(d.dir)
 	return err
 }
 
@@ -147,20 +147,20 @@ func foldCase(name string) string {
 }
 
 // path is the file for the transcript of an input in a language.
-func (f *folder) path(input string, format transcript.Format, language string) string {
-	name := strings.ReplaceAll(f.names[input], languageField, language)
-	return filepath.Join(f.dir, name+"."+string(format))
+func (d *outputDir) path(input string, format transcript.Format, language string) string {
+	name := strings.ReplaceAll(d.names[input], languageField, language)
+	return filepath.Join(d.dir, name+"."+string(format))
 }
 
 // paths are the files that the transcript of an input may have: one, or if its name has the language, which is not
 // known yet, one for each.
-func (f *folder) paths(input string, format transcript.Format) (paths []string) {
-	if f.language != "" || !strings.Contains(f.names[input], languageField) {
-		return []string{f.path(input, format, f.language)}
+func (d *outputDir) paths(input string, format transcript.Format) (paths []string) {
+	if d.language != "" || !strings.Contains(d.names[input], languageField) {
+		return []string{d.path(input, format, d.language)}
 	}
-	paths = []string{f.path(input, format, unknownLanguage)}
+	paths = []string{d.path(input, format, unknownLanguage)}
 	for _, l := range tokenizer.KnownLanguages() {
-		paths = append(paths, f.path(input, format, l.Code))
+		paths = append(paths, d.path(input, format, l.Code))
 	}
 	return paths
 }
@@ -223,23 +223,23 @@ func stem(name string) string {
 
 // missing returns the inputs to transcribe: all, or with skip those that lack an output.
 // Without force and skip an output that exists is an error.
-func (f *folder) missing(inputs []string) (todo []string, err error) {
-	if f.force {
+func (d *outputDir) missing(inputs []string) (todo []string, err error) {
+	if d.force {
 		return inputs, nil
 	}
 	for _, in := range inputs {
 		existing := 0
-		for _, format := range f.formats {
-			paths := f.paths(in, format)
+		for _, format := range d.formats {
+			paths := d.paths(in, format)
 			i := slices.IndexFunc(paths, exists)
-			if i < 0 || len(paths) > 1 && !f.anyLanguage {
+			if i < 0 || len(paths) > 1 && !d.anyLanguage {
 				continue // the language decides
 			}
-			if existing++; !f.skip {
+			if existing++; !d.skip {
 				return nil, existsError(paths[i], ", and nothing was done")
 			}
 		}
-		if existing < len(f.formats) {
+		if existing < len(d.formats) {
 			todo = append(todo, in)
 		}
 	}
@@ -254,26 +254,26 @@ func existsError(path, consequence string) error {
 var errSkipped = errors.New("skipped: the outputs exist")
 
 // inSomeLanguage reports whether the text of an input, whose language is not known, exists in some language.
-func (f *folder) inSomeLanguage(input string) bool {
-	return !f.force && !f.anyLanguage && slices.ContainsFunc(f.formats, func(format transcript.Format) bool {
-		paths := f.paths(input, format)
+func (d *outputDir) inSomeLanguage(input string) bool {
+	return !d.force && !d.anyLanguage && slices.ContainsFunc(d.formats, func(format transcript.Format) bool {
+		paths := d.paths(input, format)
 		return len(paths) > 1 && slices.ContainsFunc(paths, exists)
 	})
 }
 
 // checkExisting checks for the outputs of an input in a language.
-func (f *folder) checkExisting(input, language string) error {
+func (d *outputDir) checkExisting(input, language string) error {
 	existing := 0
-	for _, format := range f.formats {
-		path := f.path(input, format, language)
+	for _, format := range d.formats {
+		path := d.path(input, format, language)
 		if !exists(path) {
 			continue
 		}
-		if existing++; !f.skip {
+		if existing++; !d.skip {
 			return existsError(path, "")
 		}
 	}
-	if existing == len(f.formats) {
+	if existing == len(d.formats) {
 		return errSkipped
 	}
 	return nil
@@ -290,31 +290,31 @@ func exists(path string) bool {
 }
 
 // write writes all formats that it can, and returns the first error.
-func (f *folder) write(name string, t *transcript.Transcript) (first error) {
-	below, err := output.Below(f.dir, filepath.Dir(f.names[name]))
-	if err == nil && below != filepath.Clean(f.dir) {
+func (d *outputDir) write(name string, t *transcript.Transcript) (first error) {
+	below, err := output.Below(d.dir, filepath.Dir(d.names[name]))
+	if err == nil && below != filepath.Clean(d.dir) {
 		_, err = output.MakeDir(below)
 	}
 	if err != nil {
 		return err
 	}
 	var written []string
-	for _, format := range f.formats {
-		path := f.path(name, format, cmp.Or(f.language, t.Language, unknownLanguage))
-		if !f.force && exists(path) {
-			if !f.skip {
+	for _, format := range d.formats {
+		path := d.path(name, format, cmp.Or(d.language, t.Language, unknownLanguage))
+		if !d.force && exists(path) {
+			if !d.skip {
 				first = cmp.Or(first, existsError(path, ""))
 			}
 			continue
 		}
-		err := output.Replace(path, func(w io.Writer) error { return f.writing.Write(w, format, t) })
+		err := output.Replace(path, func(w io.Writer) error { return d.writing.Write(w, format, t) })
 		if err == nil {
 			written = append(written, show.Name(path))
 		}
 		first = cmp.Or(first, err)
 	}
-	if f.log != nil && len(written) > 0 {
-		fmt.Fprintf(f.log, "%s: written to %s\n", show.Name(name), strings.Join(written, ", "))
+	if d.log != nil && len(written) > 0 {
+		fmt.Fprintf(d.log, "%s: written to %s\n", show.Name(name), strings.Join(written, ", "))
 	}
 	return first
 }

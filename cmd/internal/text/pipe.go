@@ -253,8 +253,8 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 
 // prepare returns a run with the flags of a request.
 func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logger) (*fileRun, error) {
-	t := &fileRun{Env: cli.Env{Err: io.Discard}, name: "pipe", model: p.model}
-	t.log.Quiet = true
+	t := &fileRun{Env: cli.Env{Err: io.Discard}, name: "pipe"}
+	t.model, t.log.Quiet = p.model, true
 	c := cli.New("pipe", "", "", nil)
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
 		t.registerSubtitles(f)

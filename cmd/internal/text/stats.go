@@ -3,10 +3,14 @@ package text
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
+	"verity/eval/bench"
+	"verity/internal/kernel"
 	"verity/internal/show"
+	"verity/parallel"
 	"verity/transcript"
 )
 
@@ -18,8 +22,15 @@ type totals struct {
 	stats transcript.Stats
 }
 
-// bandwidthTime is how long the memory bandwidth is measured.
-const bandwidthTime = 100 * time.Millisecond
+// measureBandwidth returns how many bytes of memory can be read in a second, and warns if the machine is busy.
+func measureBandwidth(pool *parallel.Pool, log *slog.Logger) float64 {
+	const half = 50 * time.Millisecond
+	a, b := kernel.ReadBandwidth(pool, half), kernel.ReadBandwidth(pool, half)
+	if busy := bench.Busy(max(a, b) / min(a, b)); busy != "" {
+		log.Warn(busy)
+	}
+	return max(a, b)
+}
 
 // write writes the statistics of a transcript, and adds them to the sum.
 func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,7 +58,7 @@ type transcribeCommand struct {
 
 func Transcribe(e cli.Env) *cobra.Command {
 	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
-	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.run)
+	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.transcribe)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 || t.list != "" {
 			return nil
@@ -83,93 +82,101 @@ func Transcribe(e cli.Env) *cobra.Command {
 	return c
 }
 
-func (t *transcribeCommand) run(ctx context.Context, args []string) error {
+// transcribe checks what was asked for, loads the model and transcribes the files.
+func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error {
 	opt := t.decoding.Result(t.log.Logger(t.Env))
-	if err := t.sound.Check(); err != nil {
+	files, err := t.prepare(ctx, args)
+	if t.outDir != nil {
+		defer t.outDir.undo()
+	}
+	if err != nil || len(files) == 0 {
 		return err
-	}
-	var list []string
-	if t.list != "" {
-		var err error
-		if list, err = readList(ctx, t.list, t.In); err != nil {
-			return err
-		}
-	}
-	in, err := inputs(args, list, t.recursive)
-	if err != nil {
-		return err
-	}
-	files := in.names
-	out, err := t.output(in)
-	if err != nil {
-		return err
-	}
-	if n := in.others[directories]; n > 0 && !t.log.Quiet {
-		fmt.Fprintf(t.Err, "verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
-	}
-	if others := in.others.String(); others != "" && !t.log.Quiet {
-		fmt.Fprintf(t.Err, "verity transcribe: %s\n", others)
 	}
 	opt.TokenOrigins = t.drafted == "always" || t.drafted == "auto" && t.OutTerminal
-	if out != nil {
-		defer out.undo()
-		all := len(files)
-		if files, err = out.missing(files); err != nil {
-			return err
-		}
-		if n := all - len(files); n > 0 && !t.log.Quiet {
-			fmt.Fprintf(t.Err, "%s skipped of %d: the outputs exist\n", show.Some(n, "file"), all)
-		}
-		if len(files) == 0 {
-			return nil
-		}
-	}
-	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, len(files)); err == nil {
-		err = t.drafts.Check(ctx, files)
-	}
-	if err != nil {
-		return err
-	}
 	model, err := t.load(ctx, opt)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	err = t.all(ctx, files)
+	err = t.transcribeAll(ctx, files)
 	t.totals.sum(t.Err)
 	return err
 }
 
-// output checks the flags and prepares where transcripts go: a folder, or nil for standard
-// output.
-func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
+// prepare checks the flags and the arguments, and returns the files to transcribe.
+func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files []string, err error) {
+	if err := t.sound.Check(); err != nil {
+		return nil, err
+	}
+	var list []string
+	if t.list != "" {
+		if list, err = readList(ctx, t.list, t.In); err != nil {
+			return nil, err
+		}
+	}
+	in, err := inputs(args, list, t.recursive)
+	if err == nil {
+		err = t.prepareOutput(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n := in.others[directories]; n > 0 {
+		t.note("verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
+	}
+	if others := in.others.String(); others != "" {
+		t.note("verity transcribe: %s\n", others)
+	}
+	files = in.names
+	if t.outDir != nil {
+		if files, err = t.outDir.missing(files); err != nil {
+			return nil, err
+		}
+		if n := len(in.names) - len(files); n > 0 {
+			t.note("%s skipped of %d: the outputs exist\n", show.Some(n, "file"), len(in.names))
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, len(files)); err != nil {
+		return nil, err
+	}
+	return files, t.drafts.Check(ctx, files)
+}
+
+// prepareOutput checks the flags and prepares where transcripts go: a directory, or standard output.
+func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 	files := in.names
 	if err := t.check(files, t.list == "-"); err != nil {
-		return nil, err
+		return err
 	}
 	format := t.outputs()[0]
 	if t.drafted != "never" && (t.dir != "" || format != transcript.TXT) {
-		return nil, cli.Usagef("--show-drafts marks text on standard output; it needs the format txt, and no --output-dir")
+		return cli.Usagef("--show-drafts marks text on standard output; it needs the format txt, and no --output-dir")
 	}
-	if t.dir != "" {
-		f := &folder{
-			dir: t.dir, names: outputNames(files, in.below, t.outputs(), t.pattern),
-			formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options), force: t.force, skip: t.skip,
+	if t.dir == "" {
+		t.printed = format == transcript.TXT
+		t.write = func(_ string, tr *transcript.Transcript) error {
+			if t.printed {
+				return nil
+			}
+			return cannotWrite(t.written().Write(t.Out, format, tr))
 		}
-		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
-			f.log = t.Err
-		}
-		t.write, t.folder = f.write, f
-		return f, f.make(files)
+		return nil
 	}
-	t.printed = format == transcript.TXT
-	t.write = func(_ string, tr *transcript.Transcript) error {
-		if t.printed {
-			return nil
-		}
-		return cannotWrite(t.written().Write(t.Out, format, tr))
+	d := &outputDir{
+		dir: t.dir, names: outputNames(files, in.below, t.outputs(), t.pattern),
+		formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options), force: t.force, skip: t.skip,
 	}
-	return nil, nil
+	if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
+		d.log = t.Err
+	}
+	if err := d.make(files); err != nil {
+		return err
+	}
+	t.write, t.outDir = d.write, d
+	return nil
 }
 
 // check refuses flags and files that do not go together. used means that standard input is the list of files.

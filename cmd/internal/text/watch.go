@@ -64,7 +64,7 @@ const (
 
 func Watch(e cli.Env) *cobra.Command {
 	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
-	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.run)
+	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.watch)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("no DIRECTORY is named, or several are; watch takes one")
@@ -75,7 +75,7 @@ func Watch(e cli.Env) *cobra.Command {
 	return c
 }
 
-func (w *watchCommand) run(ctx context.Context, args []string) error {
+func (w *watchCommand) watch(ctx context.Context, args []string) error {
 	w.root, w.seen, w.reported = args[0], map[string]fileState{}, map[string]bool{}
 	switch st, err := os.Stat(w.root); {
 	case err != nil:
@@ -105,13 +105,11 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	}
 	defer model.Close()
 	w.write = w.writeWhole
-	if !w.log.Quiet {
-		fmt.Fprintf(w.Err, "watching %s\n", show.Name(w.root))
-	}
+	w.note("watching %s\n", show.Name(w.root))
 	for ctx.Err() == nil {
 		if files := w.scan(time.Now()); len(files) > 0 {
-			if err := w.all(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
-				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // all reports each of several itself
+			if err := w.transcribeAll(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
+				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // transcribeAll reports each of several itself
 			}
 			w.markFailed(files, time.Now())
 			continue
@@ -129,8 +127,8 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 	files, others, err := soundIn(w.root, w.recursive)
 	w.report(err == nil, "", "%v", input.Cause(err))
 	if text := others.String(); err == nil && text != w.others {
-		if w.others = text; text != "" && !w.log.Quiet {
-			fmt.Fprintf(w.Err, "%s: %s\n", show.Name(w.root), text)
+		if w.others = text; text != "" {
+			w.note("%s: %s\n", show.Name(w.root), text)
 		}
 	}
 	below := map[string]string{}
@@ -143,7 +141,7 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 	there := make(map[string]bool, len(files))
 	for _, name := range files {
 		there[name] = true
-		f, err := w.folder(name)
+		f, err := w.outputDir(name)
 		if err != nil {
 			w.report(false, name, "%v", err)
 			continue
@@ -183,7 +181,7 @@ func (w *watchCommand) report(right bool, name, format string, args ...any) {
 // be written, they become due again later.
 func (w *watchCommand) markFailed(files []string, now time.Time) {
 	for _, name := range files {
-		if f, err := w.folder(name); err == nil {
+		if f, err := w.outputDir(name); err == nil {
 			if todo, _ := f.missing([]string{name}); len(todo) == 0 {
 				delete(w.seen, name)
 				continue
@@ -195,10 +193,10 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 	}
 }
 
-// folder returns the folder for the outputs of a file. A link that leads out of it is an error.
-func (w *watchCommand) folder(name string) (*folder, error) {
+// outputDir returns where the outputs of a file go. A link that leads out of the directory is an error.
+func (w *watchCommand) outputDir(name string) (*outputDir, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
-	f := &folder{
+	f := &outputDir{
 		dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true,
 		language: textLanguage(w.decoding.Options), anyLanguage: true,
 	}
@@ -224,7 +222,7 @@ func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 }
 
 func (w *watchCommand) writeOutputs(name string, t *transcript.Transcript) error {
-	f, err := w.folder(name)
+	f, err := w.outputDir(name)
 	if err == nil {
 		err = f.make([]string{name})
 	}

@@ -172,7 +172,7 @@ func TestOutputNames(t *testing.T) {
 // TestNamePattern: names with the language of the text, which is known only when it is written.
 func TestNamePattern(t *testing.T) {
 	dir := t.TempDir()
-	f := &folder{dir: dir, names: outputNames([]string{"film.mkv"}, nil, []transcript.Format{"srt"}, "{name}.{language}"), formats: []transcript.Format{"srt"}}
+	f := &outputDir{dir: dir, names: outputNames([]string{"film.mkv"}, nil, []transcript.Format{"srt"}, "{name}.{language}"), formats: []transcript.Format{"srt"}}
 	for language, want := range map[string]string{"nl": "film.nl.srt", "": "film.und.srt"} {
 		if err := f.write("film.mkv", &transcript.Transcript{Language: language}); err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestNamePattern(t *testing.T) {
 		if err := f.checkExisting("film.mkv", "de"); err != nil {
 			t.Errorf("%s is in the way of another language: %v", want, err)
 		}
-		for _, known := range []folder{{language: code}, {anyLanguage: true}, {language: "de"}} {
+		for _, known := range []outputDir{{language: code}, {anyLanguage: true}, {language: "de"}} {
 			known.dir, known.names, known.formats = f.dir, f.names, f.formats
 			if _, err := known.missing([]string{"film.mkv"}); (err == nil) != (known.language == "de") {
 				t.Errorf("%s exists, all texts are in %q: %v", want, known.language, err)
