@@ -38,11 +38,13 @@ install: build ## install the program, completions and man pages under PREFIX (/
 	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/verity.fish
 	$(BIN) manual man $(DESTDIR)$(PREFIX)/share/man/man1
 
-test: ## all tests, the longest of them shortened
-	go test -vet=off -short -timeout 10m ./...
+# tools/testsummary is go test; at the end it counts what was skipped, and why.
+PACKAGES ?= ./...
+test: ## all tests, the longest of them shortened; what was skipped, and why
+	@go run ./tools/testsummary -vet=off -short -timeout 30m $(PACKAGES)
 
 test-all: ## all tests at full length
-	go test -vet=off -timeout 30m ./...
+	@go run ./tools/testsummary -vet=off -timeout 30m $(PACKAGES)
 
 # Most targets in BESIDE compile other people's packages for minutes, mostly on one core; they
 # use what the tests leave idle. proof-quick mostly waits for pip.

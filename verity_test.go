@@ -188,7 +188,7 @@ func TestSegments(t *testing.T) {
 func TestNoise(t *testing.T) {
 	files := base.Base()
 	if files == nil {
-		t.Skip("SKIPPED: built with -tags nomodel")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	m, err := verity.OpenFS(t.Context(), files, "base", verity.Options{})
 	if err != nil {

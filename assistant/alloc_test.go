@@ -12,7 +12,7 @@ import (
 // target, in a batch as in transcribing, allocate nothing in the steady state.
 func TestAssistedAllocates(t *testing.T) {
 	if testmodel.Race {
-		t.Skip("the race detector allocates, and empties pools at random")
+		t.Skip("needs a run without the race detector: it allocates, and empties pools at random")
 	}
 	r := newRig(t, "multi", 2, precision.F16)
 	a := &Model{Decoder: r.light, EOT: -1}

@@ -299,7 +299,7 @@ func TestContainerClock(t *testing.T) {
 		t.Helper()
 		args = "-nostdin -v error -y " + strings.ReplaceAll(args, "DIR", dir)
 		if out, err := exec.Command("ffmpeg", append(strings.Fields(args), path)...).CombinedOutput(); err != nil {
-			t.Skipf("ffmpeg %s %s: %v %s", args, path, err, out)
+			t.Skipf("needs an encoder of ffmpeg: ffmpeg %s %s: %v %s", args, path, err, out)
 		}
 	}
 	// 5 s of a tone, and a longer picture. What this ffmpeg cannot write is skipped below.
@@ -400,7 +400,7 @@ func checkClock(t *testing.T, path, times string, here, rebased bool) {
 	const tolerance = 0.1 // priming, whose samples are dropped
 	spans, file, sound := probed(t, times)
 	if len(spans) == 0 {
-		t.Skip("ffmpeg wrote no packets")
+		t.Skip("needs an encoder of ffmpeg: ffmpeg wrote no packets")
 	}
 	in := Input{}
 	if here {

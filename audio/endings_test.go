@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/internal/testing/needs"
 )
 
 // TestEndings: every ending is listed once, and what ffmpeg writes under one can be opened.
@@ -25,9 +27,7 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%s counts as sound", name)
 		}
 	}
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("SKIPPED: ffmpeg is not installed")
-	}
+	needs.Program(t, "ffmpeg")
 	for _, e := range []string{
 		"wav", "flac", "mp3", "ogg", "opus", "webm", "mka", "mkv", "aiff", "caf", "au", "w64", "mp4", "m4a", "m4b", "m4v", "mov",
 		"3gp", "3g2", "aac", "mp2", "mpg", "vob", "ts", "m2ts", "mts", "wma", "wmv", "asf", "avi", "flv", "ogv", "ac3", "eac3",

@@ -106,7 +106,7 @@ func makeFile(t *testing.T, name string, args ...string) string {
 	path := filepath.Join(t.TempDir(), name)
 	args = append(append([]string{"-nostdin", "-v", "error"}, args...), path)
 	if out, err := exec.Command("ffmpeg", args...).CombinedOutput(); err != nil {
-		t.Skipf("ffmpeg %q: %v %s", args, err, out)
+		t.Skipf("needs an encoder of ffmpeg: ffmpeg %q: %v %s", args, err, out)
 	}
 	return path
 }

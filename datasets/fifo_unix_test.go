@@ -16,7 +16,7 @@ func TestFIFO(t *testing.T) {
 	root := t.TempDir()
 	fifo := filepath.Join(root, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Skipf("SKIPPED: no FIFO can be made: %v", err)
+		t.Skipf("needs a FIFO: %v", err)
 	}
 	if _, err := Open(t.Context(), fifo, Options{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("Open: got %v", err)

@@ -154,7 +154,7 @@ func slow() bool { return testing.Short() && kernel.Implementations()[0] == "ref
 
 func (s setting) skipSlow(t *testing.T) {
 	if slow() && s.name != "odd" {
-		t.Skip("plain Go is slow; TestLogitsGolden holds the logits of every checkpoint")
+		t.Skip("needs assembly: plain Go is slow; TestLogitsGolden holds the logits of every checkpoint")
 	}
 }
 

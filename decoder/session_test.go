@@ -30,7 +30,7 @@ func session(t testing.TB, d *Decoder, tok *tokenizer.Tokenizer) *Session {
 // A round in the steady state allocates nothing, with and without a draft.
 func TestRoundAllocates(t *testing.T) {
 	if testmodel.Race {
-		t.Skip("the race detector allocates, and empties pools at random")
+		t.Skip("needs a run without the race detector: it allocates, and empties pools at random")
 	}
 	for _, format := range []precision.Format{precision.F32, precision.F16, precision.Int8} {
 		pool := parallel.New(2)

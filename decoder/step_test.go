@@ -102,10 +102,10 @@ func TestStepRows(t *testing.T) {
 		for _, threads := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s/%v/%d", tt.spec, tt.precision, threads), func(t *testing.T) {
 				if slow := kernel.Implementations()[0] == "ref" && threads != 2; testing.Short() && slow {
-					t.Skip("plain Go is slow")
+					t.Skip("needs make test-all: plain Go is slow")
 				}
 				if testing.Short() && tt.spec == "multi" && threads > 1 {
-					t.Skip("the large vocabulary is slow in plain Go")
+					t.Skip("needs make test-all: the large vocabulary is slow in plain Go")
 				}
 				pool := parallel.New(threads)
 				defer pool.Close()

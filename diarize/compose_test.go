@@ -283,7 +283,7 @@ func recordings(t *testing.T, set string) (all []recording) {
 func TestQuality(t *testing.T) {
 	sets := strings.Fields(os.Getenv("VERITY_SPEAKERS"))
 	if len(sets) == 0 {
-		t.Skip("set VERITY_SPEAKERS, as in \"composed ami\"")
+		t.Skip("needs published weights or recordings: set VERITY_SPEAKERS, as in \"composed ami\"")
 	}
 	p := parallel.New(0)
 	defer p.Close()

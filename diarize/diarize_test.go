@@ -42,7 +42,7 @@ func analyze(t *testing.T, pcm []float32, o Options) *Diarization {
 // TestTwoSpeakers finds both speakers, whatever is said about their number, and one where one is asked for.
 func TestTwoSpeakers(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	pcm, second := twoSpeakers(t)
 	reference := []Turn{{0.3, 5.9, 1}, {second + 0.2, second + 6.4, 2}}
@@ -72,7 +72,7 @@ func TestTwoSpeakers(t *testing.T) {
 // TestSameBits checks that neither threads nor the processor decide: the hash is that of every machine.
 func TestSameBits(t *testing.T) {
 	if slow() && testing.Short() {
-		t.Skip("minutes in plain Go; TestVoiceBits has less to compute")
+		t.Skip("needs make test-all: minutes in plain Go; TestVoiceBits has less to compute")
 	}
 	const want = "d5d1836e10b28121"
 	pcm := excerpt(baseSamples(t, "jfk.flac"), 0, 3)
@@ -129,7 +129,7 @@ func TestNobody(t *testing.T) {
 		hum[i] = float32(0.3 * math.Sin(2*math.Pi*220*float64(i)/audio.SampleRate))
 	}
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	for name, pcm := range map[string][]float32{
 		"nothing": nil, "one sample": {0.5}, "silence": make([]float32, 12*audio.SampleRate), "noise": noise, "hum": hum,

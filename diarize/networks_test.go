@@ -62,7 +62,7 @@ func TestNetworks(t *testing.T) {
 		frameTolerance   = 2e-2
 	)
 	if slow() && testing.Short() {
-		t.Skip("minutes in plain Go; TestVoiceBits has less to compute")
+		t.Skip("needs make test-all: minutes in plain Go; TestVoiceBits has less to compute")
 	}
 	n := networks()
 	for _, g := range readGoldens(t) {

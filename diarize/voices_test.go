@@ -26,7 +26,7 @@ func voiceOf(t *testing.T, name, file string, start, length float64) Voice {
 // TestKnownVoices names a speaker by another recording of the voice, and nobody by that of somebody else.
 func TestKnownVoices(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	pcm, _ := twoSpeakers(t)
 	known := []Voice{
@@ -43,7 +43,7 @@ func TestKnownVoices(t *testing.T) {
 // with pauses are.
 func TestKnownFragments(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	pcm, err := audio.Open(t.Context(), filepath.Join("..", "model", "digits", "digits.wav"))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestKnownFragments(t *testing.T) {
 // TestSamples: what is no sample of one voice is an error that says why.
 func TestSamples(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	jfk := excerpt(baseSamples(t, "jfk.flac"), 0.3, 3)
 	two := slices.Concat(jfk, make([]float32, 8000), excerpt(baseSamples(t, "librispeech/84-121123-0003.flac"), 0.5, 3))
@@ -140,7 +140,7 @@ func TestNumbered(t *testing.T) {
 // TestTracker: a voice keeps its number when it comes back, and a known one has its name.
 func TestTracker(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+		t.Skip("needs assembly: TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	tracker, err := NewTracker(Options{Known: []Voice{voiceOf(t, "Reader", "librispeech/1089-134691-0001.flac", 0, 4)}})
 	if err != nil {

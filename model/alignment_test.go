@@ -46,7 +46,7 @@ func TestHeadsOf(t *testing.T) {
 func TestHeadsOfFiles(t *testing.T) {
 	dir := os.Getenv("VERITY_FOREIGN")
 	if dir == "" {
-		t.Skip("VERITY_FOREIGN names no directory of published weights")
+		t.Skip("needs published weights or recordings: VERITY_FOREIGN names no directory of published weights")
 	}
 	found := 0
 	for _, pattern := range []string{"*.pt", "ggml-*.bin"} {

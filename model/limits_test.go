@@ -18,7 +18,7 @@ import (
 // than the file has. A shape of 40 million ones took 1.24 GB.
 func TestHeaders(t *testing.T) {
 	if testing.Short() {
-		t.Skip("files of 90 MB")
+		t.Skip("needs make test-all: files of 90 MB")
 	}
 	const many = 40_000_000
 	u32 := func(n ...int) string {

@@ -180,10 +180,10 @@ func speak(r *rapid.T, t *testing.T, h *httptest.Server, pcm []float32) {
 func TestMultilingualLive(t *testing.T) {
 	fsys := base.Base()
 	if testing.Short() {
-		t.Skip("loads the model inside the program")
+		t.Skip("needs make test-all: loads the model inside the program")
 	}
 	if fsys == nil {
-		t.Skip("this build has no model inside")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	c, err := model.OpenFS(fsys, "base")
 	if err != nil {

@@ -125,12 +125,12 @@ func TestPageModules(t *testing.T) {
 func TestPageParts(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("SKIPPED: the page's modules: Node is not installed")
+		t.Skip("needs Node 20: the page's modules: Node is not installed")
 	}
 	out, err := exec.Command(node, "--version").Output()
 	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
 	if n, _ := strconv.Atoi(major); err != nil || n < 20 {
-		t.Skipf("SKIPPED: the page's modules: want Node 20 or newer, got %s", out)
+		t.Skipf("needs Node 20: the page's modules: want Node 20 or newer, got %s", out)
 	}
 	cmd := exec.Command(node, "--experimental-default-type=module", "--test", "../tools/page/unit/page.test.mjs")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -266,7 +266,7 @@ func TestVerbose(t *testing.T) {
 // TestPhoneFormats: ffmpeg reads the formats of phones, and no others.
 func TestPhoneFormats(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("no ffmpeg is installed")
+		t.Skip("needs ffmpeg: it is not installed")
 	}
 	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, PhoneFormatsOnly: true}})
 	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.3gp": 200, "x.avi": 400} {

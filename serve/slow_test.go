@@ -273,11 +273,11 @@ func TestSpoolUnlinked(t *testing.T) {
 // TestNoZombies: ffmpeg ends with its request, however that ends.
 func TestNoZombies(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("needs ffmpeg, and /proc")
+		t.Skip("needs ffmpeg: and Linux")
 	}
 	m4a := filepath.Join(t.TempDir(), "talk.m4a")
 	if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", m4a).CombinedOutput(); err != nil {
-		t.Skipf("ffmpeg writes no AAC: %v %s", err, out)
+		t.Skipf("needs an encoder of ffmpeg: ffmpeg writes no AAC: %v %s", err, out)
 	}
 	data, err := os.ReadFile(m4a)
 	if err != nil {

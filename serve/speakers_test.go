@@ -60,7 +60,7 @@ func samplesOf(t *testing.T, name string, from, to float64) (pcm []float32) {
 func baseServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	if base.Base() == nil {
-		t.Skip("the model inside is left out")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	c, err := model.OpenFS(base.Base(), "base")
 	if err != nil {

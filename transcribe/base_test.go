@@ -40,10 +40,10 @@ var baseHashes = map[string]string{
 func TestGridBase(t *testing.T) {
 	files := base.Base()
 	if files == nil {
-		t.Skip("SKIPPED: built with -tags nomodel")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	if testmodel.Race {
-		t.Skip("TestGrid meets the same code")
+		t.Skip("needs assembly: TestGrid meets the same code")
 	}
 	c, err := model.OpenFS(files, "base")
 	if err != nil {

@@ -49,7 +49,7 @@ func TestEngineWords(t *testing.T) {
 func testEngine(t *testing.T, golden []byte) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("whole networks in short mode")
+		t.Skip("needs make test-all: whole networks in short mode")
 	}
 	var file struct {
 		Cases []struct {

@@ -137,7 +137,7 @@ func TestSpeechCheck(t *testing.T) {
 	testmodel.Serial(t)
 	files := base.Base()
 	if files == nil {
-		t.Skip("SKIPPED: built with -tags nomodel")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	c, err := model.OpenFS(files, "base")
 	if err != nil {

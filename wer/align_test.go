@@ -183,7 +183,7 @@ func BenchmarkAlign(b *testing.B) {
 // long in the whole table.
 func TestLong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("needs make test-all: takes seconds")
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	ref := make([]int32, 200_000)

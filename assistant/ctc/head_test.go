@@ -204,7 +204,7 @@ func TestOwnHead(t *testing.T) {
 func TestOtherBins(t *testing.T) {
 	files := inside.Base()
 	if files == nil {
-		t.Skip("SKIPPED: built with -tags nomodel")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	c, err := model.OpenFS(files, "base")
 	if err != nil {

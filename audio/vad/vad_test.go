@@ -107,7 +107,7 @@ func TestNetwork(t *testing.T) {
 func TestManyHours(t *testing.T) {
 	list := os.Getenv("VERITY_VAD_REFERENCE")
 	if list == "" {
-		t.Skip("VERITY_VAD_REFERENCE names no list of tools/reference/vad_goldens.py")
+		t.Skip("needs published weights or recordings: VERITY_VAD_REFERENCE names no list of tools/reference/vad_goldens.py")
 	}
 	f, err := os.Open(list)
 	if err != nil {

@@ -77,7 +77,7 @@ func withNaN(wav []byte) []byte {
 // without a recorder the error says what to install.
 func TestListen(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("SKIPPED: the recorder is a shell script")
+		t.Skip("needs sh: the recorder is a shell script")
 	}
 	onBase(t)
 	bin := t.TempDir()

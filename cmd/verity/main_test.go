@@ -8,10 +8,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -23,7 +26,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"verity": func() { main() }})
+	testscript.Main(m, map[string]func(){"verity": func() {
+		// When the time is over, package testscript sends SIGQUIT: end without a dump.
+		quit := make(chan os.Signal, 1)
+		signal.Notify(quit, syscall.SIGQUIT)
+		go func() {
+			<-quit
+			os.Exit(1)
+		}()
+		main()
+	}})
 }
 
 // Tests run on a fast model.
@@ -36,7 +48,7 @@ func init() {
 func onBase(t *testing.T) {
 	t.Helper()
 	if !setup.Embedded("base") {
-		t.Skip("SKIPPED: built without a model (-tags nomodel)")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	setup.DefaultModel = "base"
 	t.Cleanup(func() { setup.DefaultModel = "digits" })
@@ -46,6 +58,10 @@ func onBase(t *testing.T) {
 // with windows of 3 s. $ONCE prevents its many failed windows from being decoded six times.
 func TestScript(t *testing.T) {
 	dir := modelDir(t)
+	var limit time.Time // when package testscript stops a script
+	if end, ok := t.Deadline(); ok {
+		limit = time.Now().Add(time.Until(end) * 9 / 10)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -56,6 +72,9 @@ func TestScript(t *testing.T) {
 			return mountable(t), nil
 		},
 		Setup: func(e *testscript.Env) error {
+			if !limit.IsZero() && time.Now().After(limit) {
+				return fmt.Errorf("not run: the time of this package is over")
+			}
 			e.Setenv("MODEL", dir)
 			e.Setenv("ONCE", "--temperature-increment-on-fallback=none")
 			for name, seconds := range map[string]float64{"short.wav": 1, "long.wav": 7.003} {

@@ -29,7 +29,7 @@ import (
 // weights, or a model in float32 before it is int8, takes as much again or more.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes a model of 0.5 GB")
+		t.Skip("needs make test-all: writes a model of 0.5 GB")
 	}
 	dir := t.TempDir()
 	if code, _, stderr := program(t, nil, "synth", "--size", "small", "--assistant", "tiny", "--tokens", "12", "--out", dir); code != 0 {
@@ -134,7 +134,7 @@ func peak(t *testing.T, program, dir, sound, precision string) int64 {
 	_, rest, ok := strings.Cut(string(status), "VmHWM:")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) == 0 {
-		t.Skip("*** SKIPPED: this system does not count resident memory ***")
+		t.Skip("needs Linux: this system does not count resident memory")
 	}
 	kb, err := strconv.ParseInt(fields[0], 10, 64)
 	if err != nil {

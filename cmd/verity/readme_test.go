@@ -74,7 +74,7 @@ func checkDocument(t *testing.T, root, name string, ran map[string]bool) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"model", "examples"} {
 		if err := os.Symlink(filepath.Join(root, dir), dir); err != nil {
-			t.Skipf("SKIPPED: no symbolic links here: %v", err)
+			t.Skipf("needs symbolic links: %v", err)
 		}
 	}
 	text := shown.ReplaceAllStringFunc(string(raw), func(block string) string {

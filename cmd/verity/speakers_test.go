@@ -19,7 +19,7 @@ import (
 func TestSpeakersNobody(t *testing.T) {
 	onBase(t)
 	if kernel.Implementations()[0] == "ref" {
-		t.Skip("minutes in plain Go")
+		t.Skip("needs assembly: minutes in plain Go")
 	}
 	dir := t.TempDir()
 	voice := soundOf(t, "jfk.flac")
@@ -81,7 +81,7 @@ func TestSpeakersNobody(t *testing.T) {
 func TestConversation(t *testing.T) {
 	onBase(t)
 	if kernel.Implementations()[0] == "ref" {
-		t.Skip("minutes in plain Go")
+		t.Skip("needs assembly: minutes in plain Go")
 	}
 	const sound = "../../examples/conversation.opus"
 	code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "voice", sound)

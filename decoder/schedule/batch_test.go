@@ -423,7 +423,7 @@ func TestBatchStranger(t *testing.T) {
 // A round of several members allocates nothing.
 func TestBatchAllocates(t *testing.T) {
 	if testmodel.Race {
-		t.Skip("the race detector allocates, and empties pools at random")
+		t.Skip("needs a run without the race detector: it allocates, and empties pools at random")
 	}
 	d := open(t, nil)
 	b := New(d)

@@ -179,7 +179,7 @@ func TestScoreJSON(t *testing.T) {
 // BenchmarkReport has time and peak.
 func TestManyRecords(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 70 MB")
+		t.Skip("needs make test-all: writes 70 MB")
 	}
 	const n = 20_000
 	path := crowded(t, n, "")

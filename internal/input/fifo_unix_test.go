@@ -12,7 +12,7 @@ import (
 func TestFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skipf("SKIPPED: no FIFO can be made: %v", err)
+		t.Skipf("needs a FIFO: %v", err)
 	}
 	if _, err := Open(t.Context(), path); err != ErrNotRegular {
 		t.Errorf("got %v, want %v", err, ErrNotRegular)

@@ -23,7 +23,7 @@ func TestGenerated(t *testing.T) {
 	download := exec.Command("go", "mod", "download")
 	download.Dir = filepath.Join(dir, "_asm")
 	if out, err := download.CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: the modules of the generators are not here and cannot be fetched: %v\n%s", err, out)
+		t.Skipf("needs the network: the modules of the generators are not here and cannot be fetched: %v\n%s", err, out)
 	}
 	for _, command := range generators(t) {
 		c := exec.Command("sh", "-c", command)

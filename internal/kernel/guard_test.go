@@ -17,7 +17,7 @@ func skipOrRequire(t testing.TB, name string) {
 	if slices.Contains(strings.Split(os.Getenv("VERITY_REQUIRE"), ","), name) {
 		t.Fatalf("this machine must be able to run %s", name)
 	}
-	t.Skipf("CPU cannot run %s", name)
+	t.Skipf("needs another processor: CPU cannot run %s", name)
 }
 
 // forSets runs a test with each set of kernels in use.

@@ -248,7 +248,7 @@ func TestMatMulTooShort(t *testing.T) {
 
 func TestMatMulAllocates(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forgetful")
+		t.Skip("needs a run without the race detector: it makes sync.Pool forgetful")
 	}
 	pool := parallel.New(2)
 	defer pool.Close()

@@ -11,7 +11,7 @@ import (
 // a kernel without its entry in a table would not even be skipped.
 func TestRequired(t *testing.T) {
 	if len(sets) == 1 {
-		t.Skip("built without assembly")
+		t.Skip("needs assembly: built without assembly")
 	}
 	required := strings.FieldsFunc(os.Getenv("VERITY_REQUIRE"), func(r rune) bool { return r == ',' })
 	for _, name := range required {

@@ -30,7 +30,7 @@ func levels(rng *rand.Rand) map[string]func() float32 {
 func TestFours(t *testing.T) {
 	forSets(t, func(t *testing.T) {
 		if use.int8s.tilePackedBy4 == nil {
-			t.Skip("SKIPPED: sums products in 32 bits")
+			t.Skip("needs another processor: sums products in 32 bits")
 		}
 		rng := rand.New(rand.NewPCG(41, 42))
 		for kind, next := range levels(rng) {

@@ -22,7 +22,7 @@ func BenchmarkTileInt8(b *testing.B) {
 // BenchmarkTileFours is the tile of activations without outliers, likewise.
 func BenchmarkTileFours(b *testing.B) {
 	if use.int8s.tilePackedBy4 == nil {
-		b.Skip("SKIPPED: " + use.name + " has none")
+		b.Skip("needs another processor: none of " + use.name)
 	}
 	for _, rows := range []int{3, 4, 5, 6, 7, 8, 9, 10, packedBy4Rows} {
 		const n = wordDepth

@@ -90,7 +90,7 @@ func FuzzAttend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, heads, dim, rows, n, store uint8, ragged bool, caches uint8) {
 		if heads == 0 || dim == 0 || rows == 0 || n == 0 || caches == 0 ||
 			heads > 4 || dim > 100 || rows > 40 || caches > 4 || int(dim)*int(rows)*int(n) > 50000 {
-			t.Skip("too much or nothing")
+			t.Skip("needs another input: too much or nothing")
 		}
 		d := cacheTypes[int(store)%len(cacheTypes)]
 		rng := rand.New(rand.NewPCG(seed, 1))

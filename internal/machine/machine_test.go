@@ -19,7 +19,7 @@ func TestResident(t *testing.T) {
 		if runtime.GOOS == "linux" {
 			t.Fatal("Linux does not say how much memory is in use")
 		}
-		t.Skip("this system does not say how much memory is in use")
+		t.Skip("needs Linux: this system does not say how much memory is in use")
 	}
 	x := make([]byte, 64<<20)
 	for i := range x {

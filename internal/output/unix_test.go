@@ -47,7 +47,7 @@ func TestDirect(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(fifo, 0o666); err != nil {
-		t.Skip(err)
+		t.Skip("needs a FIFO: ", err)
 	}
 	if err := Write(fifo, nil, put("unheard")); err == nil {
 		t.Error("a FIFO without a reader was written to")
@@ -105,10 +105,10 @@ func TestDirect(t *testing.T) {
 func TestNode(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "null")
 	if err := unix.Mknod(name, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
-		t.Skip("a device can be made by root only: ", err)
+		t.Skip("needs root: a device can be made by root only: ", err)
 	}
 	if err := Write(name, nil, put("x")); err != nil {
-		t.Skip("devices do not work here: ", err)
+		t.Skip("needs root: devices do not work here: ", err)
 	}
 	if info, err := os.Lstat(name); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Errorf("the device is now %v, %v", info.Mode(), err)
@@ -134,7 +134,7 @@ func TestBelow(t *testing.T) {
 func TestOpenFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := unix.Mkfifo(path, 0o666); err != nil {
-		t.Skip(err)
+		t.Skip("needs a FIFO: ", err)
 	}
 	if _, err := Open(path, os.O_WRONLY); err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
 		t.Errorf("got %v", err)

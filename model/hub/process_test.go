@@ -114,7 +114,7 @@ func TestKilled(t *testing.T) {
 // taken for the whole, and what is left is of use to the next process, or does no harm.
 func TestKilledOften(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts some seventy processes")
+		t.Skip("needs make test-all: starts some seventy processes")
 	}
 	h := newHub(t)
 	serve, asked := h.cdn.Config.Handler, atomic.Int32{}
@@ -218,7 +218,7 @@ func TestFullDisk(t *testing.T) {
 	script.Env = p.Env
 	said, err := script.CombinedOutput()
 	if code := new(exec.ExitError); errors.Is(err, exec.ErrNotFound) || errors.As(err, &code) && (code.ExitCode() == 77 || code.ExitCode() == 1 && h.gets.Load() == 0) {
-		t.Skip("no file system can be mounted here")
+		t.Skip("needs root: no file system can be mounted here")
 	}
 	if err != nil || strings.Count(string(said), "no space left on device") != 1 || h.gets.Load() != 2 || h.from.Load() == 0 {
 		t.Errorf("%v: %s; asked for the weights %d times, last from byte %d", err, said, h.gets.Load(), h.from.Load())

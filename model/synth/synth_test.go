@@ -89,7 +89,7 @@ func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out
 // of assistant, and that as many drafts are accepted as were planted.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes and runs models of size tiny")
+		t.Skip("needs make test-all: writes and runs models of size tiny")
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
@@ -158,7 +158,7 @@ func play(agrees []bool, n int) (drafted, accepted, rounds int) {
 // TestLongFile checks the text of windows whose prompts hold the text before them.
 func TestLongFile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes and runs models of size tiny")
+		t.Skip("needs make test-all: writes and runs models of size tiny")
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
@@ -358,7 +358,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(t.TempDir(), target); err != nil {
-		t.Skip(err)
+		t.Skip("needs symbolic links: ", err)
 	}
 	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0, nil}); err == nil || !strings.Contains(err.Error(), "a link") {
 		t.Errorf("through a link: error = %v", err)

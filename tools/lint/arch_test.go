@@ -181,19 +181,38 @@ func checkComment(t *testing.T, s source) {
 	}
 }
 
-// TestShared: tests find recordings beside the repository, and skip without them, through one
-// package only.
-func TestShared(t *testing.T) {
+// TestNeeds: tests find recordings beside the repository through package needs alone, and say in
+// its form why they are skipped.
+func TestNeeds(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test() || s.dir == "internal/testing/needs" || s.dir == "tools/lint" {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if ok && (strings.Contains(lit.Value, "/shared/") || strings.Contains(lit.Value, "shared/data")) {
-				t.Errorf("%s: %s: want needs.Shared of internal/testing/needs", s.set.Position(lit.Pos()), lit.Value)
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if strings.Contains(n.Value, "/shared/") || strings.Contains(n.Value, "shared/data") {
+					t.Errorf("%s: %s: want needs.Shared of internal/testing/needs", s.set.Position(n.Pos()), n.Value)
+				}
+			case *ast.CallExpr:
+				f, ok := n.Fun.(*ast.SelectorExpr)
+				if !ok || f.Sel.Name != "Skip" && f.Sel.Name != "Skipf" && f.Sel.Name != "SkipNow" {
+					break
+				}
+				if len(n.Args) == 0 || !needsText(n.Args[0]) {
+					t.Errorf("%s: want a reason as in internal/testing/needs: \"needs THING: WHY\"", s.set.Position(n.Pos()))
+				}
 			}
 			return true
 		})
 	}
+}
+
+// needsText reports whether an expression begins with a text of the form of package needs.
+func needsText(e ast.Expr) bool {
+	if sum, ok := e.(*ast.BinaryExpr); ok {
+		e = sum.X
+	}
+	text, ok := e.(*ast.BasicLit)
+	return ok && strings.HasPrefix(text.Value, `"needs `) && strings.Contains(text.Value, ": ")
 }

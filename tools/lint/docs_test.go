@@ -23,7 +23,7 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.md").Output()
 	if err != nil {
-		t.Skipf("SKIPPED: git lists no files: %v", err)
+		t.Skipf("needs git: git lists no files: %v", err)
 	}
 	texts := map[string]string{}
 	for _, name := range strings.Fields(string(names)) {

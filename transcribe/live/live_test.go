@@ -333,10 +333,10 @@ func load(t *testing.T, c *model.Checkpoint, err error) *transcribe.Model {
 // TestSpeech: Whisper itself, over a speech that grows, says what it says at the end.
 func TestSpeech(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a real Whisper takes seconds for each pass")
+		t.Skip("needs make test-all: a real Whisper takes seconds for each pass")
 	}
 	if base.Base() == nil {
-		t.Skip("built without a model")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	c, err := model.OpenFS(base.Base(), "base")
 	m := load(t, c, err)
@@ -385,7 +385,7 @@ func TestBehind(t *testing.T) {
 // TestCommittedNoise: sound that a client commits, without a detector of turns, has no text unless somebody speaks.
 func TestCommittedNoise(t *testing.T) {
 	if base.Base() == nil {
-		t.Skip("built without the model inside")
+		t.Skip("needs the model inside: built with -tags nomodel")
 	}
 	pcm := pcmOf(t, needs.SharedFile(t, "speech/nospeech/noise_1000ms.wav"))
 	c, err := model.OpenFS(base.Base(), "base")

@@ -16,7 +16,7 @@ import (
 // end; their times stay.
 func TestTrack(t *testing.T) {
 	if kernel.Implementations()[0] == "ref" {
-		t.Skip("package diarize shows that plain Go computes the same")
+		t.Skip("needs assembly: package diarize shows that plain Go computes the same")
 	}
 	tracker, err := diarize.NewTracker(diarize.Options{})
 	if err != nil {

@@ -225,7 +225,7 @@ func TestWatchLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(other, filepath.Join(out, "sub")); err != nil {
-		t.Skip(err)
+		t.Skip("needs symbolic links: ", err)
 	}
 	var stderr bytes.Buffer
 	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
@@ -290,7 +290,7 @@ func TestSoundInUnreadable(t *testing.T) {
 	}
 	defer os.Chmod(locked, 0o755)
 	if _, err := os.ReadDir(locked); err == nil {
-		t.Skip("this user may read every directory")
+		t.Skip("needs a user other than root: this user may read every directory")
 	}
 	files, _, err := soundIn(dir, true)
 	if want := []string{filepath.Join(dir, "a", "1.wav"), filepath.Join(dir, "c", "3.wav")}; !slices.Equal(files, want) || err == nil || !strings.Contains(err.Error(), locked) {

@@ -15,7 +15,7 @@ import (
 func TestFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Skip("needs a FIFO: ", err)
 	}
 	if _, err := Open(path, parseFloats); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("error = %v", err)

@@ -109,7 +109,7 @@ func TestFault(t *testing.T) {
 	a, _ := f.Entry("a")
 	q, _ := f.Entry("q")
 	if err := os.Truncate(path, 4096); err != nil {
-		t.Skip("this system does not let a mapped file be cut")
+		t.Skip("needs mapped files that can be cut: this system does not let a mapped file be cut")
 	}
 	for _, e := range []Entry{a, q} { // q is large enough to be decoded by several goroutines
 		err := Guard([]*File{f}, func() error {

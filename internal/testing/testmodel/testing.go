@@ -23,6 +23,6 @@ func (c *Countdown) Err() error {
 func Serial(t testing.TB) {
 	t.Helper()
 	if Race {
-		t.Skip("no goroutines meet in this test")
+		t.Skip("needs a run without the race detector: no goroutines meet in this test")
 	}
 }
