@@ -245,7 +245,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 			sentence = inSession(r.Words, r.Start)
 		}
 		for r.Last || !diarizes {
-			n := segmentLength(sentence, r.Last)
+			n := live.PhraseLength(sentence, r.Last)
 			if n == 0 {
 				break
 			}
@@ -283,18 +283,6 @@ func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
 func (x *session) sendTranscription(item, kind string, event object) {
 	event["item_id"], event["content_index"] = item, 0
 	x.send("conversation.item.input_audio_transcription."+kind, event)
-}
-
-// segmentLength returns the number of words in the segment that the words begin with: a sentence, or its part by one
-// speaker. It is 0 until the sentence ends.
-func segmentLength(words []transcript.Word, last bool) int {
-	n := live.SentenceLength(words, last)
-	for i := range n {
-		if words[i].Speaker != words[0].Speaker {
-			return i
-		}
-	}
-	return n
 }
 
 // sendSegment sends a segment with its times in the session. OpenAI requires a speaker, known or not.

@@ -11,7 +11,6 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
-	"verity/transcript"
 )
 
 // update2026 is what a client of the API of 2026 may send: every member is understood.
@@ -70,16 +69,6 @@ func TestUpdate2026(t *testing.T) {
 		c.conn.Close(websocket.StatusNormalClosure, "")
 	}
 	settle(t, s)
-}
-
-// TestSegmentLength: a segment ends with the sentence, and where the speaker changes.
-func TestSegmentLength(t *testing.T) {
-	words := []transcript.Word{{Word: " Yes", Speaker: "A"}, {Word: " no", Speaker: "B"}, {Word: " so.", Speaker: "B"}, {Word: " And"}}
-	for from, want := range []int{1, 2, 1, 0} {
-		if got := segmentLength(words[from:], false); got != want {
-			t.Errorf("from word %d: %d, want %d", from, got, want)
-		}
-	}
 }
 
 // encodedDigits returns the sound as a client sends it: at 24 kHz, or as telephone sound at 8 kHz. Upsampling repeats

@@ -340,16 +340,19 @@ func (u *Utterance) markTranscribed(n int64) {
 	signal(u.stream.transcribed)
 }
 
-// SentenceLength returns the number of words in the sentence that the words begin with. The last words of an
-// utterance are one; otherwise it is 0 until the sentence ends.
-func SentenceLength(words []transcript.Word, last bool) int {
-	if i := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }); i >= 0 {
-		return i + 1
+// PhraseLength returns the number of words before the sentence ends or the speaker changes. The last words of an
+// utterance end a sentence; otherwise it is 0 until the sentence ends.
+func PhraseLength(words []transcript.Word, last bool) int {
+	n := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }) + 1
+	if n == 0 && last {
+		n = len(words)
 	}
-	if last {
-		return len(words)
+	for i := range n {
+		if words[i].Speaker != words[0].Speaker {
+			return i
+		}
 	}
-	return 0
+	return n
 }
 
 // shiftTimes returns the cues with all times shifted, in seconds. Cues that would end before
