@@ -23,7 +23,7 @@ import (
 // load does the same for longer.
 func TestAbuse(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20})
-	s.spool.limit = 8 << 20
+	s.uploads.limit = 8 << 20
 	impatient, _ := newServer(t, Options{Timeout: 300 * time.Millisecond})
 	address := strings.TrimPrefix(h.URL, "http://")
 	post(t, h.URL+transcriptions, wav(t)) // so that what is made once exists
@@ -215,15 +215,15 @@ func raw(address, text string, closeHalf bool, status string) string {
 // be written to is the server's fault.
 func TestSpoolFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
-	s.spool.limit = 1 << 20
-	s.spool.used.Store(1 << 20)
+	s.uploads.limit = 1 << 20
+	s.uploads.used.Store(1 << 20)
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 429, "file", "try again later")
-	s.spool.used.Store(0)
+	s.uploads.used.Store(0)
 	if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
 		t.Errorf("afterwards: %s %s", r.Status, body)
 	}
-	s.spool.dir += "/missing"
+	s.uploads.dir += "/missing"
 	r, body = post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 507, "", "cannot be kept")
 }

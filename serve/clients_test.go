@@ -239,12 +239,8 @@ func TestUsage(t *testing.T) {
 // TestWhisperCPP: /load chooses the model of /inference by the name in a path, and refuses what is not here. /health is
 // what its clients wait for.
 func TestWhisperCPP(t *testing.T) {
-	var more sources
+	more := sources{t: t}
 	h, s := newServer(t, Options{More: more.list()[:1], Turns: 1})
-	defer func() {
-		s.models.slots[1].expiry.Stop()
-		s.models.slots[1].unload()
-	}()
 	for name, want := range map[string]int{"": 400, "models/ggml-third.bin": 404, "models/ggml-second.bin": 200} {
 		r, body := post(t, h.URL+"/load", field{"model", name})
 		if r.StatusCode != want || want == 200 && body != "Load was successful!" {

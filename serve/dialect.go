@@ -198,12 +198,10 @@ func (s *Server) handleLoad(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, s.models.notFound(name))
 		return
 	}
-	_, release, err := s.models.acquire(r.Context(), m)
-	if err != nil {
+	if _, err := m.model(r.Context()); err != nil {
 		s.writeError(w, r, err)
 		return
 	}
-	release()
 	s.inferenceModel.Store(m)
 	writeText(w, "Load was successful!")
 }

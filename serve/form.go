@@ -39,7 +39,7 @@ const (
 type request struct {
 	api           *dialect
 	name          string // of the file according to the client, for messages only
-	file          *spoolFile
+	file          *upload
 	modelName     string // as the client called it
 	model         *modelSlot
 	format        string
@@ -60,7 +60,7 @@ type request struct {
 	increment     *float64         // of the temperature, for each further attempt
 	speakers      *diarize.Options // nil: they are not identified
 	knownNames    []string         // of speakers
-	references    []*spoolFile     // the sound of each
+	references    []*upload        // the sound of each
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
@@ -161,7 +161,7 @@ func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
 		return badRequest(q.api.file, "The form has two parts named %s: send one request for each.", q.api.file)
 	}
-	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
+	if q.file, err = s.uploads.create(s.opt.MaxBytes); err != nil {
 		return err
 	}
 	q.name = part.FileName()
@@ -388,7 +388,7 @@ func (q *request) settle() {
 	case deref(first) > 0: // 0 means the usual fallback, as OpenAI's reference says
 		q.decoding.Temperatures = []float64{*first}
 	}
-	q.decoding = resolve(q.decoding, q.words)
+	q.decoding = withDefaults(q.decoding, q.words)
 }
 
 // deref returns the number at p, or 0 without one.
@@ -536,8 +536,8 @@ func (q *request) String() string {
 	return show.Name(fmt.Sprintf("%.80s", q.name))
 }
 
-// resolve settles options of the form and of the server that contradict each other: the form's win.
-func resolve(o transcribe.Options, words bool) transcribe.Options {
+// withDefaults applies a request, which may want the times of words, over the server's options.
+func withDefaults(o transcribe.Options, words bool) transcribe.Options {
 	o.WordTimestamps = o.WordTimestamps || words
 	o.Multilingual = o.Multilingual && o.Language == ""
 	return o

@@ -47,7 +47,7 @@ func TestNumbersOfForms(t *testing.T) {
 	texts := []string{ // bounded by maxField and maxDraft
 		"language", "prompt", "draft", "include", "keywords", "initial_prompt", "known_speaker_names",
 	}
-	_, s := newServer(t, Options{})
+	_, s := newServer(t, Options{More: other})
 	for _, d := range []*dialect{openAI, whisperASR, whisperCPP} {
 		names := slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)),
 			slices.Collect(maps.Keys(d.fields)))

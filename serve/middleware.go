@@ -155,7 +155,7 @@ func isPlainID(id string) bool {
 // loggedClient returns the address of a client for the log. That of a proxy on this machine is replaced by the one that
 // the proxy names.
 func loggedClient(r *http.Request) string {
-	host := addressOf(r.RemoteAddr)
+	host := clientAddress(r.RemoteAddr)
 	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {
 		return host
 	}

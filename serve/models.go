@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"verity/internal/option"
@@ -16,70 +15,58 @@ import (
 	"verity/transcribe"
 )
 
-// A Source is a further model of a server, loaded when a request first names it.
+// A Source is a further model of a server, loaded when a request first names it. It stays loaded.
 type Source struct {
-	Name  string
-	Bytes int64 // approximate memory of the loaded model
-	Load  func(context.Context) (m *transcribe.Model, unload func(), err error)
+	Name string
+	Load func(context.Context) (*transcribe.Model, error)
 }
 
-// A modelPool holds the models of a server. The first stays loaded; others are loaded on demand, and unloaded when they
-// have not been used for some time or when another needs their memory.
+// A modelPool holds the models of a server, the default first.
 type modelPool struct {
-	server   *Server
-	idleTime time.Duration
-	slots    []*modelSlot
-
-	mu sync.Mutex // guards the slots
+	server *Server
+	slots  []*modelSlot
 }
 
 // A modelSlot is a model of the pool, loaded or not.
 type modelSlot struct {
 	Source
-	pool *modelPool
-
-	// The pool's mutex guards these fields.
-	loading   chan struct{}     // closed when loading has ended; nil otherwise
-	model     *transcribe.Model // nil while it is not loaded
-	unload    func()
-	users     int
-	lastUsed  time.Time
-	expiry    *time.Timer
-	languages []language // of the model; kept after unloading
+	server  *Server
+	loading sync.Mutex // held while the model is loaded
+	loaded  atomic.Pointer[transcribe.Model]
 }
 
-// defaultIdleTime is how long an unused model stays loaded.
-const defaultIdleTime = 15 * time.Minute
-
 func newModelPool(s *Server, first *transcribe.Model) *modelPool {
-	p := &modelPool{server: s, idleTime: defaultIdleTime}
+	p := &modelPool{server: s}
 	for _, source := range append([]Source{{Name: s.opt.Name}}, s.opt.More...) {
-		p.slots = append(p.slots, &modelSlot{Source: source, pool: p})
+		p.slots = append(p.slots, &modelSlot{Source: source, server: s})
 	}
-	p.setLoaded(p.slots[0], first, nil)
+	p.slots[0].setLoaded(first)
 	return p
 }
 
 // check refuses models that no request could use.
 func (p *modelPool) check() error {
-	limit := p.server.opt.MaxMemory
 	for _, m := range p.slots {
-		switch {
-		case p.find(m.Name) != m:
+		if p.find(m.Name) != m {
 			return option.New("More", nil, fmt.Sprintf(
 				"got two models that requests would call %q, want a name for each: rename one", m.Name))
-		case limit > 0 && m.Bytes > limit:
-			return option.New("MaxMemory", nil, fmt.Sprintf(
-				"got %d MiB, want at least %d, for the weights of %s", limit>>20, (m.Bytes+1<<20-1)>>20, m.Name))
 		}
 	}
 	return nil
 }
 
-// setLoaded records that a model has been loaded.
-func (p *modelPool) setLoaded(m *modelSlot, model *transcribe.Model, unload func()) {
-	m.model, m.unload, m.languages = model, unload, languages(model)
-	model.Batch.OnPass(func(sequences, _ int) { p.server.metrics.batch.Observe(float64(sequences)) })
+// setLoaded records that the model has been loaded.
+func (m *modelSlot) setLoaded(model *transcribe.Model) {
+	model.Batch.OnPass(func(sequences, _ int) { m.server.metrics.batch.Observe(float64(sequences)) })
+	m.loaded.Store(model)
+}
+
+// languages returns those of the model; none before it is loaded.
+func (m *modelSlot) languages() []language {
+	if model := m.loaded.Load(); model != nil {
+		return languages(model)
+	}
+	return nil
 }
 
 // find returns the model with a name that a request gives; nil if there is none. A single model answers to any name;
@@ -97,112 +84,23 @@ func (p *modelPool) find(name string) *modelSlot {
 	return nil
 }
 
-// acquire returns a model, loading it if need be. It stays loaded until release.
-func (p *modelPool) acquire(ctx context.Context, m *modelSlot) (model *transcribe.Model, release func(), err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for m.model == nil {
-		if err := p.load(ctx, m); err != nil {
-			return nil, nil, err
-		}
+// model returns the model, after loading it if need be. If that fails, the next request tries again.
+func (m *modelSlot) model(ctx context.Context) (*transcribe.Model, error) {
+	m.loading.Lock()
+	defer m.loading.Unlock()
+	if model := m.loaded.Load(); model != nil {
+		return model, nil
 	}
-	m.users++
-	return m.model, sync.OnceFunc(func() { p.release(m) }), nil
-}
-
-// load loads a model, or waits while another request loads it. It unlocks p meanwhile.
-func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
-	if wait := m.loading; wait != nil {
-		p.mu.Unlock()
-		defer p.mu.Lock()
-		select {
-		case <-wait:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	if !p.makeRoom(m.Bytes) {
-		return rateLimited("model_busy",
-			"There is no memory for the model %q while others are used: try again later.", m.Name)
-	}
-	began := time.Now()
-	model, unload, err := p.callLoad(ctx, m)
+	began, log := time.Now(), m.server.opt.Log
+	model, err := m.Load(context.WithoutCancel(ctx)) // others may wait for it
 	if err != nil {
-		p.server.opt.Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
-		return serverError(http.StatusServiceUnavailable,
+		log.Error("a model cannot be loaded", "model", m.Name, "error", err)
+		return nil, serverError(http.StatusServiceUnavailable,
 			"The model %q cannot be loaded. The server's log has the reason.", m.Name)
 	}
-	p.server.opt.Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
-	p.setLoaded(m, model, unload)
-	return nil
-}
-
-// callLoad calls m.Load with p unlocked. If that fails, the next request that waits for the model tries again.
-func (p *modelPool) callLoad(ctx context.Context, m *modelSlot) (model *transcribe.Model, unload func(), err error) {
-	m.loading = make(chan struct{})
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		close(m.loading)
-		m.loading = nil
-	}()
-	return m.Load(context.WithoutCancel(ctx)) // others may wait for it
-}
-
-// release records that a request no longer uses a model.
-func (p *modelPool) release(m *modelSlot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m.lastUsed = time.Now()
-	if m.users--; m.users > 0 || m.unload == nil {
-		return
-	}
-	if m.expiry != nil {
-		m.expiry.Stop()
-	}
-	m.expiry = time.AfterFunc(p.idleTime, p.server.safely(m.Name, func(error) {}, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if m.model != nil && m.users == 0 && time.Since(m.lastUsed) >= p.idleTime {
-			p.unload(m)
-		}
-	}))
-}
-
-// makeRoom reports whether there is memory for bytes more. It unloads unused models, the least recently used first.
-func (p *modelPool) makeRoom(bytes int64) bool {
-	limit := p.server.opt.MaxMemory
-	if limit == 0 {
-		return true
-	}
-	var unused []*modelSlot
-	for _, m := range p.slots[1:] {
-		if m.model == nil && m.loading == nil {
-			continue
-		}
-		bytes += m.Bytes
-		if m.model != nil && m.users == 0 {
-			unused = append(unused, m)
-		}
-	}
-	slices.SortFunc(unused, func(a, b *modelSlot) int { return a.lastUsed.Compare(b.lastUsed) })
-	for _, m := range unused {
-		if bytes <= limit {
-			break
-		}
-		p.unload(m)
-		bytes -= m.Bytes
-	}
-	return bytes <= limit
-}
-
-func (p *modelPool) unload(m *modelSlot) {
-	m.unload()
-	m.model, m.unload = nil, nil // the function refers to the weights, too
-	runtime.GC()                 // what lies in a sync.Pool, or has a finalizer, is freed by the second collection
-	debug.FreeOSMemory()
-	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
+	log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
+	m.setLoaded(model)
+	return model, nil
 }
 
 // notFound returns the problem with a name that no model has.
@@ -225,17 +123,12 @@ func (p *modelPool) handle(w http.ResponseWriter, r *http.Request) {
 	case m == nil:
 		writeProblem(w, p.notFound(id))
 	default:
-		p.mu.Lock()
-		object := p.describe(id, m)
-		p.mu.Unlock() // a slow client must not hold the lock
-		writeJSON(w, object)
+		writeJSON(w, p.describe(id, m))
 	}
 }
 
 // listing describes all models.
 func (p *modelPool) listing() modelList {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	all := modelList{Object: "list"}
 	for _, m := range p.slots {
 		all.Data = append(all.Data, p.describe(m.Name, m))
@@ -243,11 +136,12 @@ func (p *modelPool) listing() modelList {
 	return all
 }
 
-// describe describes m under an id. The caller holds the lock.
+// describe describes m under an id.
 func (p *modelPool) describe(id string, m *modelSlot) modelObject {
+	known := m.languages()
 	return modelObject{
 		ID: id, Root: m.Name, Object: "model", Created: p.server.created.Unix(), OwnedBy: "verity",
-		Loaded: m.model != nil, Translates: len(m.languages) > 1, Languages: m.languages,
+		Loaded: known != nil, Translates: len(known) > 1, Languages: known,
 	}
 }
 

@@ -125,7 +125,7 @@ func TestOptions(t *testing.T) {
 		if err != nil {
 			return
 		}
-		s.spool.dir = spool
+		s.uploads.dir = spool
 		h := httptest.NewServer(s)
 		defer h.Close()
 		if rapid.IntRange(0, 3).Draw(r, "live") == 0 {

@@ -200,5 +200,9 @@ func optionProblem(err error, prefix string, fields []Field) *problem {
 	case bad.Value == nil:
 		return badRequest(name, "%s: %s", name, bad.Reason)
 	}
-	return badRequest(name, "%s: got %.80q: %s", name, fmt.Sprint(bad.Value), bad.Reason)
+	format := "%s: got %v: %s"
+	if _, isText := bad.Value.(string); isText {
+		format = "%s: got %.80q: %s"
+	}
+	return badRequest(name, format, name, bad.Value, bad.Reason)
 }

@@ -34,7 +34,6 @@ type session struct {
 	conn   *websocket.Conn
 	id     string
 	cancel context.CancelCauseFunc
-	leases leases       // only the goroutine that reads messages uses them
 	sound  *live.Stream // its callbacks run with mu locked
 
 	warnLate sync.Once
@@ -59,9 +58,7 @@ var errClosed = errors.New("the session has ended")
 
 // handleRealtime serves OpenAI's realtime transcription over a WebSocket.
 func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
-	held := leases{}
-	defer held.release()
-	config, p := s.admit(r, held)
+	config, p := s.admit(r)
 	if p != nil {
 		s.writeError(w, r, p)
 		return
@@ -83,16 +80,16 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, leases: held,
+		s: s, conn: conn, id: config.id, config: config,
 		sound: live.NewStream(config.transcriber, config.detector()),
 	}
 	x.sound.OnBegin, x.sound.OnEnd = x.utteranceBegan, x.utteranceEnded
 	x.resetFeed()
-	addLogFields(r, "ended", x.run(r))
+	addLogFields(r, "ended", x.serve(r))
 }
 
 // admit returns the configuration that a session begins with, or why it cannot begin.
-func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *problem) {
+func (s *Server) admit(r *http.Request) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
 	name := q.Get("model")
 	if isConversational(name) { // a session of type realtime; its updates name the model of the transcription
@@ -112,7 +109,7 @@ func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *proble
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
-	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), m, held)
+	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), m)
 	c.name = cmp.Or(name, c.name)
 	if errors.As(err, &p) {
 		return c, p
@@ -127,8 +124,8 @@ func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *proble
 	return c, nil
 }
 
-// run serves until either side ends the session, and returns the cause.
-func (x *session) run(r *http.Request) error {
+// serve serves until either side ends the session, and returns the cause.
+func (x *session) serve(r *http.Request) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	x.cancel = cancel
 	var all sync.WaitGroup
@@ -142,7 +139,7 @@ func (x *session) run(r *http.Request) error {
 	all.Go(x.s.safely(x.id, cancel, func() { x.transcribe(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.ping(ctx) }))
-	err := x.read(ctx)
+	err := x.handleMessages(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -176,8 +173,8 @@ func (p *problem) event(cause string) object {
 	return object{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nilIfEmpty(cause)}
 }
 
-// read handles the client's messages.
-func (x *session) read(ctx context.Context) error {
+// handleMessages handles the client's messages.
+func (x *session) handleMessages(ctx context.Context) error {
 	idle := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() {
 		x.end(fmt.Errorf("no message came for %s", span(maxIdle)))
 	}))

@@ -75,38 +75,19 @@ type sessionConfig struct {
 	ignored     ignoredNames // of the last update
 }
 
-// leases keep models loaded, each once.
-type leases map[*modelSlot]func()
-
-func (l leases) acquire(ctx context.Context, m *modelSlot) (*transcribe.Model, error) {
-	model, release, err := m.pool.acquire(ctx, m)
-	if err == nil && l[m] != nil {
-		release()
-	} else if err == nil {
-		l[m] = release
-	}
-	return model, err
-}
-
-func (l leases) release() {
-	for _, release := range l {
-		release()
-	}
-}
-
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held leases) (sessionConfig, error) {
+func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot) (sessionConfig, error) {
 	c := sessionConfig{
 		id: id, kind: transcriptionSession, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(),
 		name: m.Name, model: m, encoding: pcm16, rate: defaultRate(pcm16),
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
-	return c, c.load(ctx, s, held)
+	return c, c.load(ctx, s)
 }
 
 // load loads the model of c and makes its transcriber.
-func (c *sessionConfig) load(ctx context.Context, s *Server, held leases) error {
-	m, err := held.acquire(ctx, c.model)
+func (c *sessionConfig) load(ctx context.Context, s *Server) error {
+	m, err := c.model.model(ctx)
 	if err != nil {
 		return err
 	}
@@ -288,7 +269,7 @@ func isSet(value json.RawMessage) bool {
 
 // applyUpdate returns c with an update applied.
 func (s *Server) applyUpdate(
-	ctx context.Context, c sessionConfig, data json.RawMessage, held leases,
+	ctx context.Context, c sessionConfig, data json.RawMessage,
 ) (sessionConfig, *problem) {
 	if data == nil {
 		return c, badRequest("session", "session: it is missing")
@@ -297,7 +278,7 @@ func (s *Server) applyUpdate(
 	if p := c.apply(s, "session", data); p != nil {
 		return c, p
 	}
-	err := c.load(ctx, s, held)
+	err := c.load(ctx, s)
 	if err == nil {
 		return c, nil
 	}

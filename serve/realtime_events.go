@@ -66,7 +66,7 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	c, p := func(c sessionConfig) (sessionConfig, *problem) {
 		x.mu.Unlock()
 		defer x.mu.Lock() // also after a panic
-		return x.s.applyUpdate(ctx, c, m.Session, x.leases)
+		return x.s.applyUpdate(ctx, c, m.Session)
 	}(x.config)
 	switch {
 	case p != nil:
@@ -245,7 +245,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 			sentence = inSession(r.Words, r.Start)
 		}
 		for r.Last || !diarizes {
-			n := live.PhraseLength(sentence, r.Last)
+			n := live.SentenceLength(sentence, r.Last)
 			if n == 0 {
 				break
 			}

@@ -84,7 +84,7 @@ func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 		t.Fatal(err)
 	}
 	spool := t.TempDir()
-	s.spool.dir, s.stall, s.keepAlive = spool, 2*patience, 2*patience
+	s.uploads.dir, s.stall, s.keepAlive = spool, 2*patience, 2*patience
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
@@ -94,7 +94,7 @@ func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d uploads are left over, %v", len(left), err)
 		}
-		if n := s.spool.used.Load(); n != 0 {
+		if n := s.uploads.used.Load(); n != 0 {
 			t.Errorf("the spool counts %d bytes at the end", n)
 		}
 		if inside(s) != 0 || s.queue.working() != 0 || s.queue.waiting() != 0 || s.inProgress.Load() != 0 {
@@ -926,6 +926,13 @@ func TestMetrics(t *testing.T) {
 		strings.Contains(string(body), "verity_batch_size_count 0\n") {
 		t.Error("/metrics counts no pass of the model")
 	}
+	h, s := newServer(t, Options{NoMetrics: true})
+	for status, handler := range map[int]http.Handler{404: h.Config.Handler, 200: s.Metrics()} {
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil)); w.Code != status {
+			t.Errorf("with an address of its own: %d, want %d", w.Code, status)
+		}
+	}
 }
 
 // TestDraft: the answer does not depend on the draft.
@@ -1078,7 +1085,7 @@ func FuzzForm(f *testing.F) {
 		if w.Code < 200 || w.Code == 500 || w.Code > 507 {
 			t.Fatalf("status %d: %s", w.Code, w.Body)
 		}
-		if s.spool.used.Load() != 0 || inside(s) != 0 {
+		if s.uploads.used.Load() != 0 || inside(s) != 0 {
 			t.Fatal("something is left over")
 		}
 	})

@@ -39,9 +39,6 @@ type Options struct {
 	// More are further models, which requests choose by name. Each is loaded on first use.
 	More []Source
 
-	// MaxMemory limits the bytes of all models of More that are loaded at the same time. 0 means no limit.
-	MaxMemory int64
-
 	// Version is the version of the program, for metrics.
 	Version string
 
@@ -79,6 +76,9 @@ type Options struct {
 
 	// Fields are form fields beyond OpenAI's. A field with the name of one of OpenAI's is not used.
 	Fields []Field
+
+	// NoMetrics leaves /metrics to the handler that Metrics returns.
+	NoMetrics bool
 
 	// Log gets a line for each request, without audio or text. Nil means no log.
 	Log *slog.Logger
@@ -136,7 +136,7 @@ type Server struct {
 
 	models   *modelPool
 	queue    *queue
-	spool    *spool
+	uploads  *uploadStore
 	clients  clientLimit
 	sessions sessionCount
 	metrics  *metrics
@@ -160,11 +160,11 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	o = o.defaults()
-	if _, err := transcribe.New(m, resolve(o.Decoding, false)); err != nil {
+	if _, err := transcribe.New(m, withDefaults(o.Decoding, false)); err != nil {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: &spool{limit: max(maxSpool, o.MaxBytes)},
+		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), uploads: &uploadStore{limit: max(maxUploads, o.MaxBytes)},
 		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
 		stall:   readTime, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
@@ -204,6 +204,13 @@ func withKnownPath(r *http.Request) *http.Request {
 // transcribed, later sound is discarded.
 func (s *Server) Drain() { s.drain() }
 
+// Metrics returns the handler of /metrics, for an address of its own.
+func (s *Server) Metrics() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler)
+	return mux
+}
+
 // routes returns the handler of all paths. A request passes through these parts:
 //
 //	logRequests → checkOrigin → requireKey
@@ -234,7 +241,9 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs", http.StatusPermanentRedirect)) // for its relative links
 	open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
 	open("GET /readyz", s.handleReady)
-	handle("GET /metrics", s.metrics.handler)
+	if !s.opt.NoMetrics {
+		handle("GET /metrics", s.metrics.handler)
+	}
 	open("GET /openapi.json", embedded("openapi.json"))
 	open("GET /{$}", embedded("page/index.html"))
 	for _, kind := range []string{"css", "js", "mp3"} {

@@ -253,7 +253,7 @@ func TestClientOf(t *testing.T) {
 // TestSpoolUnlinked: on systems that allow it, an upload has no name, so nothing is left if the process is killed.
 func TestSpoolUnlinked(t *testing.T) {
 	dir := t.TempDir()
-	s := &spool{dir: dir, limit: 1}
+	s := &uploadStore{dir: dir, limit: 1}
 	f, err := s.create(10)
 	if err != nil {
 		t.Fatal(err)

@@ -156,7 +156,7 @@ func (s *Server) saveReference(q *request, part *multipart.Part) error {
 	case err != nil, !bytes.HasPrefix(head, []byte("data:")), !bytes.HasSuffix(head, []byte(";base64,")):
 		return badRequest(name, "%s: got %.40q, want a data URL of sound: data:audio/wav;base64,…", name, head)
 	}
-	file, err := s.spool.create(maxReference)
+	file, err := s.uploads.create(maxReference)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Mo
 }
 
 // voiceOf returns the voice in a reference.
-func (s *Server) voiceOf(ctx context.Context, name string, file *spoolFile, m *transcribe.Model) (diarize.Voice, error) {
+func (s *Server) voiceOf(ctx context.Context, name string, file *upload, m *transcribe.Model) (diarize.Voice, error) {
 	fail := func(err error) (diarize.Voice, error) {
 		why := err.Error()
 		sample, ok := errors.AsType[*diarize.SampleError](err)

@@ -74,7 +74,7 @@ func baseServer(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.spool.dir = t.TempDir()
+	s.uploads.dir = t.TempDir()
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()

@@ -59,11 +59,10 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	if err != nil {
 		return err
 	}
-	model, release, err := s.models.acquire(ctx, q.model)
+	model, err := q.model.model(ctx)
 	if err != nil {
 		return err
 	}
-	defer release()
 	if err := q.checkCombinations(); err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (s *Server) transcribe(
 			}
 		}
 	}
-	tr, waited, err := s.runInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
+	tr, waited, err := s.transcribeInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
 	s.metrics.waited.WithLabelValues(q.model.Name).Observe(waited.Seconds())
 	addLogFields(r, "waited", waited)
 	if err != nil {
@@ -154,9 +153,9 @@ type turnEvents struct {
 	progress func(done, total float64) // seconds, also within windows
 }
 
-// runInTurn waits for a turn and transcribes a clip that its sender sent in some bytes. It yields the turn between
+// transcribeInTurn transcribes an uploaded clip of some bytes when the queue admits it. It yields the turn between
 // windows, and ends it before it returns. waited is the time until the first turn.
-func (s *Server) runInTurn(
+func (s *Server) transcribeInTurn(
 	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, bytes int64, e turnEvents,
 ) (tr *transcript.Transcript, waited time.Duration, err error) {
 	ctx, stop := context.WithCancelCause(ctx)

@@ -43,7 +43,7 @@ func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc
 		stall: s.stall, keepAlive: s.keepAlive,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
-	go s.safely(w.Header().Get(requestIDHeader), cancel, x.run)()
+	go s.safely(w.Header().Get(requestIDHeader), cancel, x.writePending)()
 	return x
 }
 
@@ -72,11 +72,11 @@ func (x *stream) add(text string) {
 	x.notify()
 }
 
-// notify wakes run.
+// notify wakes writePending.
 func (x *stream) notify() {
 	select {
 	case x.wake <- struct{}{}:
-	default: // run will wake already
+	default: // it will wake already
 	}
 }
 
@@ -97,8 +97,8 @@ func (x *stream) hasStarted() bool {
 	return x.started
 }
 
-// run writes until the end of the stream, or an error.
-func (x *stream) run() {
+// writePending writes what events add, until the end of the stream, or an error.
+func (x *stream) writePending() {
 	defer close(x.closed)
 	tick := time.NewTicker(x.keepAlive)
 	defer tick.Stop()

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	readTime = 30 * time.Second // for the rest of a refused request, or for a piece of a stream
-	maxSpool = 8 << 30          // bytes of all uploads together, or MaxBytes, if that is larger
+	readTime   = 30 * time.Second // for the rest of a refused request, or for a piece of a stream
+	maxUploads = 8 << 30          // bytes of all uploads together, or MaxBytes, if that is larger
 )
 
 // smallerFile is what a client can do whose upload is too large.
 const smallerFile = "convert it to Opus or MP3, which are ten times smaller than WAV, or ask the operator for more (max-upload)."
 
-// A spool stores uploads in files, with a limit for all of them together.
-type spool struct {
+// An uploadStore stores uploads in files, with a limit for all of them together.
+type uploadStore struct {
 	dir   string // "" for that of the system
 	limit int64  // bytes
 	used  atomic.Int64
 }
 
-// A spoolFile is the sound that a client uploads.
-type spoolFile struct {
+// An upload is the sound that a client uploads.
+type upload struct {
 	file  *os.File
-	spool *spool
+	store *uploadStore
 	named bool // the system could not unlink it while open: remove does
 	size  int64
 	limit int64
@@ -37,24 +37,24 @@ type spoolFile struct {
 
 // create returns an empty file for at most limit bytes. The file is unlinked at once where the system
 // allows that, so that nothing is left however the process ends.
-func (s *spool) create(limit int64) (*spoolFile, error) {
+func (s *uploadStore) create(limit int64) (*upload, error) {
 	//verity:writes a new file with a random name
 	f, err := os.CreateTemp(s.dir, "verity-upload-*")
 	if err != nil {
 		return nil, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
-	return &spoolFile{file: f, spool: s, named: os.Remove(f.Name()) != nil, limit: limit}, nil
+	return &upload{file: f, store: s, named: os.Remove(f.Name()) != nil, limit: limit}, nil
 }
 
 // Write appends sound. Its errors are problems.
-func (f *spoolFile) Write(b []byte) (int, error) {
+func (f *upload) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
 		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "file_too_large",
 			"The file has more than %s: %s", mebibytes(f.limit), smallerFile)
 	}
 	f.size += n
-	if f.spool.used.Add(n) > f.spool.limit {
+	if f.store.used.Add(n) > f.store.limit {
 		return 0, rateLimited("spool_full",
 			"The server holds too many uploads at present: try again later.").withParam("file")
 	}
@@ -65,13 +65,13 @@ func (f *spoolFile) Write(b []byte) (int, error) {
 }
 
 // remove closes and removes the file.
-func (f *spoolFile) remove() {
+func (f *upload) remove() {
 	f.file.Close()
 	if f.named {
-		//verity:writes the file that spool.create created
+		//verity:writes the file that uploadStore.create created
 		os.Remove(f.file.Name())
 	}
-	f.spool.used.Add(-f.size)
+	f.store.used.Add(-f.size)
 }
 
 // A clientLimit limits the requests that a client has at the same time, from upload to answer, so that no client can
@@ -120,8 +120,8 @@ func (s *Server) clientOf(r *http.Request) string {
 	return a.String()
 }
 
-// addressOf returns the address of host:port for the log; that of a unix socket is empty.
-func addressOf(remote string) string {
+// clientAddress returns the address of host:port for the log; that of a unix socket is empty.
+func clientAddress(remote string) string {
 	host, _, _ := net.SplitHostPort(remote)
 	return host
 }

@@ -79,7 +79,7 @@ type wyomingConn struct {
 	id      string
 	in      *bufio.Reader
 	request wyomingRequest
-	sound   *spoolFile // of the utterance that is arriving; nil without
+	sound   *upload // of the utterance that is arriving; nil without
 
 	mu      sync.Mutex
 	working bool // transcribing: a shutdown waits for it
@@ -211,7 +211,7 @@ func (x *wyomingConn) startSound(f wyomingFormat) (err error) {
 		return badRequest("", "audio-start: got %d Hz, %d bytes and %d channels, want %d to %d, 1 to 4 and 1 to 8",
 			f.Rate, f.Width, f.Channels, minSampleRate, maxSampleRate)
 	}
-	if x.sound, err = x.s.spool.create(x.s.opt.MaxBytes); err != nil {
+	if x.sound, err = x.s.uploads.create(x.s.opt.MaxBytes); err != nil {
 		return err
 	}
 	const unknown = 0xffffffff
@@ -253,8 +253,8 @@ func (x *wyomingConn) transcribe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.sessions.graceOver, s.safely(x.id, func(error) { cancel() }, cancel))()
-	tr, slot, waited, err := x.run(ctx)
-	fields := []any{"id", x.id, "client", addressOf(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
+	tr, slot, waited, err := x.transcribeSound(ctx)
+	fields := []any{"id", x.id, "client", clientAddress(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
 	if err != nil {
 		p := s.explainSound(err, x.id)
 		s.opt.Log.Info("wyoming", append(fields, "error", p.Message)...)
@@ -286,24 +286,23 @@ func (x *wyomingConn) terms() (terms []transcribe.Term) {
 	return terms
 }
 
-// run transcribes the sound so far.
-func (x *wyomingConn) run(ctx context.Context) (
+// transcribeSound transcribes the sound so far.
+func (x *wyomingConn) transcribeSound(ctx context.Context) (
 	tr *transcript.Transcript, slot *modelSlot, waited time.Duration, err error,
 ) {
 	s, q := x.s, x.request
 	if slot = s.models.find(q.Name); slot == nil {
 		return nil, nil, 0, s.models.notFound(q.Name)
 	}
-	model, release, err := s.models.acquire(ctx, slot)
+	model, err := slot.model(ctx)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	defer release()
 	decoding := s.opt.Decoding
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
 	decoding.Terms = slices.Concat(decoding.Terms, x.terms())
 	decoding.Log = withField(decoding.Log, "id", x.id)
-	t, err := transcribe.New(model, resolve(decoding, false))
+	t, err := transcribe.New(model, withDefaults(decoding, false))
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -317,7 +316,7 @@ func (x *wyomingConn) run(ctx context.Context) (
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tr, waited, err = s.runInTurn(ctx, t, clip, x.sound.size, turnEvents{segment: func(g transcript.Segment) {
+	tr, waited, err = s.transcribeInTurn(ctx, t, clip, x.sound.size, turnEvents{segment: func(g transcript.Segment) {
 		if g.Text == "" {
 			return
 		}
@@ -368,10 +367,9 @@ func (s *Server) wyomingInfo() object {
 			"version": nilIfEmpty(s.opt.Version)}
 	}
 	models := []object{}
-	s.models.mu.Lock()
 	for _, m := range s.models.slots {
 		codes := []string{}
-		for _, l := range m.languages {
+		for _, l := range m.languages() {
 			codes = append(codes, l.Code)
 		}
 		if len(codes) == 0 && strings.HasSuffix(m.Name, ".en") { // never loaded
@@ -386,7 +384,6 @@ func (s *Server) wyomingInfo() object {
 		one["languages"] = codes
 		models = append(models, one)
 	}
-	s.models.mu.Unlock()
 	program := artifact("verity", "Speech to text with Whisper models")
 	program["models"], program["supports_transcript_streaming"] = models, true
 	return object{

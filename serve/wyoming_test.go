@@ -221,7 +221,7 @@ func FuzzWyoming(f *testing.F) {
 			client.Close()
 		}()
 		s.serveWyoming(server, "test")
-		if s.spool.used.Load() != 0 || inside(s) != 0 || s.sessions.open() != 0 {
+		if s.uploads.used.Load() != 0 || inside(s) != 0 || s.sessions.open() != 0 {
 			t.Fatal("something is left over")
 		}
 	})

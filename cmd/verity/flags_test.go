@@ -33,7 +33,7 @@ func flagNames() []string {
 // TestFlagCount limits the number of flags of all commands together. A new flag replaces an old
 // one, or the limit here rises with a reason. The last rise was for what people asked for by name: limits of
 // subtitles, lists of files, names of outputs, tracks, speakers, names of voices, terms; top-k and top-p, with which
-// people sample elsewhere; then for report --table, which evaluators asked for.
+// people sample elsewhere; an address for metrics, and a check before a restart.
 func TestFlagCount(t *testing.T) {
 	const most = 99
 	if names := flagNames(); len(names) > most || len(names) < 50 {

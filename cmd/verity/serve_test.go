@@ -45,6 +45,31 @@ func TestServeUsage(t *testing.T) {
 	}
 }
 
+// TestServeCheck: --check serves nothing. Files of keys and certificates that cannot be used are wrong usage.
+func TestServeCheck(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		flag, value string
+		status      int
+		want        string
+	}{
+		{"--queue", "1", 0, ""},
+		{"--api-key-file", empty, 2, "there is no key in it"},
+		{"--api-key-file", empty + "x", 2, "there is no such file"},
+		{"--tls-cert", empty, 2, "holds no certificate"},
+		{"--origin", "x", 2, "want scheme and host"},
+		{"--model", "nowhere", 1, "no such directory or file"},
+	} {
+		code, out, stderr := program(t, nil, "serve", "--check", "--model", "../../model/digits/target", tt.flag, tt.value)
+		if code != tt.status || !strings.Contains(stderr, tt.want) || (code == 0) != strings.Contains(string(out), "all right") {
+			t.Errorf("%s %s: status %d, %s %s", tt.flag, tt.value, code, out, stderr)
+		}
+	}
+}
+
 // TestServeListen: an error about an occupied address names the address and the remedy.
 func TestServeListen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -104,7 +104,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Errorf("the server writes %q", text)
 	}
 	waitUntil(t, "the server is ready", func() bool { return unixStatus(path) == 200 })
-	for name, want := range map[string]string{path: "another program listens there", "config.go": "there is a file"} {
+	for name, want := range map[string]string{path: "another program listens there", "main.go": "there is a file"} {
 		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", "unix:"+name)
 		if code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, %q, want %q", name, code, stderr, want)

@@ -12,7 +12,6 @@ import (
 var large = map[string]string{
 	"channel":                     "one channel is selected, the others are discarded",
 	"vad-min-silence-duration-ms": "only compared with a time",
-	"model-memory":                "limits memory itself",
 	"max-upload":                  "uploads lie in the spool, on the disk",
 	"queue":                       "waiting requests have their uploads in the spool",
 	"limit":                       "a count of rows, of which one is in memory at a time",

@@ -379,6 +379,9 @@ var sections = []struct {
 			Help:  "address to listen on: host:port, or unix:PATH for a unix socket"},
 		{Name: "wyoming", Kind: Text, Arg: "address", Max: path, Scope: Server,
 			Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
+		{Name: "metrics", Kind: Text, Arg: "address", Max: path, Scope: Server,
+			Help: "serve /metrics on this address instead, such as 127.0.0.1:9000. It needs no key"},
+		{Name: "check", Scope: Server, Help: "check the options, keys, certificate and model, and exit"},
 		{Name: "api-key-file", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Brief: "accepted keys, one per line, or none",
 			Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +
@@ -389,9 +392,6 @@ var sections = []struct {
 		{Name: "tls-cert", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Help: "PEM file with the HTTPS certificate and its key, or CERTIFICATE,KEY for two files; they are reloaded " +
 				"when they change"},
-		{Name: "model-memory", Kind: Whole, Arg: "MiB", Max: 1 << 30, Scope: Server, Field: "MaxMemory",
-			Help: "maximum memory for models loaded on first use; the least recently used one is unloaded to make room. " +
-				"0 means no limit"},
 		{Name: "queue", Kind: Whole, Default: strconv.Itoa(serve.DefaultWaiting), Max: 1e5, Scope: Server,
 			Help: "maximum requests waiting; others are rejected and may be retried"},
 		{Name: "max-upload", Kind: Whole, Arg: "MiB", Default: strconv.Itoa(serve.DefaultMaxBytes >> 20), Min: 1, Max: 1 << 20, Scope: Server,

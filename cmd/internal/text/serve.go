@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity"
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
@@ -31,7 +30,6 @@ import (
 	"verity/internal/input"
 	"verity/internal/show"
 	"verity/parallel"
-	"verity/precision"
 	"verity/serve"
 	"verity/transcribe"
 )
@@ -64,6 +62,8 @@ type serveCommand struct {
 	log      cli.LogFlags
 	address  string
 	wyoming  string // address; empty for none
+	metrics  string // address; empty for that of the API
+	check    bool   // nothing is served
 	cert     string // files of TLS
 	key      string
 	keyFile  string
@@ -75,7 +75,7 @@ type serveCommand struct {
 
 func Serve(e cli.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
-	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
+	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.serve)
 	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
@@ -91,15 +91,15 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 		return nil
 	})
 	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". If it is given more than once, requests "+
-		"choose a model by name; the first is the default, and the others are loaded on first use and unloaded after "+
-		"15 minutes without use")
+		"choose a model by name; the first is the default, and the others are loaded on first use")
 	cli.Bind(f, "offline", &s.model.Offline)
-	bindMiB(f, "model-memory", &s.opt.MaxMemory)
 }
 
 func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "listen", &s.address)
 	cli.Bind(f, "wyoming", &s.wyoming)
+	cli.Bind(f, "metrics", &s.metrics)
+	cli.Bind(f, "check", &s.check)
 	cli.Bind(f, "api-key-file", &s.keyFile)
 	bindList(f, "origin", &s.opt.Origins)
 	cli.AddOption(f, "tls-cert", func(v options.Value) error {
@@ -145,7 +145,8 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 	})
 }
 
-func (s *serveCommand) run(ctx context.Context, _ []string) error {
+// serve serves until ctx ends, or checks with --check that it could.
+func (s *serveCommand) serve(ctx context.Context, _ []string) error {
 	s.log.Records = true
 	logger := s.log.Logger(s.Env)
 	s.files.Log = logger
@@ -156,54 +157,68 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	s.limitFFmpeg()
-	api, err := listen("listen", s.address) // before loading the model, which takes long
+	secure, err := s.tls()
 	if err != nil {
 		return err
 	}
-	defer api.Close()
-	var voice net.Listener // of the Wyoming protocol; nil without
-	if s.wyoming != "" {
-		if voice, err = listen("wyoming", s.wyoming); err != nil {
-			return err
-		}
-		defer voice.Close()
-	}
-	var background sync.WaitGroup
-	defer background.Wait()
 	defer func() {
 		for _, end := range s.closers {
 			end()
 		}
 	}()
-	load := func(ctx context.Context) (server *serve.Server, err error) {
-		m, err := s.load(ctx, logger)
+	if s.check {
+		if _, err := s.load(ctx, logger); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(s.Out, "verity: options, keys, certificate and model are all right; nothing was served")
+		return err
+	}
+	return s.listenAndServe(ctx, secure, logger)
+}
+
+// listenAndServe listens before it loads the model, which takes long.
+func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, logger *slog.Logger) error {
+	listeners := map[string]net.Listener{}
+	var background sync.WaitGroup
+	defer background.Wait()
+	for flag, address := range map[string]string{"listen": s.address, "wyoming": s.wyoming, "metrics": s.metrics} {
+		if address == "" {
+			continue
+		}
+		l, err := listen(flag, address)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		listeners[flag] = l
+	}
+	api := listeners["listen"]
+	load := func(ctx context.Context) (*serve.Server, error) {
+		server, err := s.load(ctx, logger)
 		if err != nil {
 			return nil, err
-		}
-		if server, err = serve.New(m.Model, s.opt); err != nil {
-			return nil, setup.InFlag(err)
 		}
 		scheme := "http://"
 		switch {
 		case api.Addr().Network() == "unix":
 			scheme = ""
-		case s.cert != "":
+		case secure != nil:
 			scheme = "https://"
 		}
 		s.announce(show.Name(s.opt.Name), scheme+reachableAt(flagAddress(api)))
-		if voice != nil {
+		if l := listeners["wyoming"]; l != nil {
 			background.Go(func() {
-				if err := server.ServeWyoming(voice); err != nil {
+				if err := server.ServeWyoming(l); err != nil {
 					logger.Error("the Wyoming protocol is no longer served", "error", err)
 				}
 			})
-			s.announce("Wyoming", flagAddress(voice))
+			s.announce("Wyoming", flagAddress(l))
+		}
+		if l := listeners["metrics"]; l != nil {
+			background.Go(func() { (&http.Server{Handler: server.Metrics(), ReadHeaderTimeout: time.Minute}).Serve(l) })
+			s.announce("metrics", flagAddress(l))
 		}
 		return server, nil
-	}
-	secure, err := s.tls()
-	if err != nil {
-		return err
 	}
 	return serve.Run(ctx, load, func(h *http.Server) error {
 		if secure == nil {
@@ -247,11 +262,8 @@ func (s *serveCommand) watchHangups(stop func(), logger *slog.Logger) (end func(
 	}
 }
 
-// load loads the default model, describes the others, and completes the server's options.
-func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.Model, error) {
-	if s.opt.MaxMemory > 0 && len(s.models) == 1 {
-		logger.Warn("--model-memory has no effect on the first --model: it limits those that are loaded on first use")
-	}
+// load loads the default model, describes the others, and returns their server.
+func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*serve.Server, error) {
 	s.model.Serving, s.model.Name = true, s.models[0]
 	if len(s.models) > 1 { // they share the threads
 		s.model.Pool = parallel.New(s.model.Threads)
@@ -271,7 +283,9 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.M
 	}
 	s.opt.Decoding, s.opt.Fields = s.decoding.Result(logger), formFields()
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
-	return m, nil
+	s.opt.NoMetrics = s.metrics != ""
+	server, err := serve.New(m.Model, s.opt)
+	return server, setup.InFlag(err)
 }
 
 // formFields returns the form fields of the options that a request may set.
@@ -304,18 +318,14 @@ func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, e
 		return serve.Source{}, err
 	}
 	defer c.Close()
-	load := func(ctx context.Context) (*transcribe.Model, func(), error) {
+	load := func(ctx context.Context) (*transcribe.Model, error) {
 		m, err := flags.Load(ctx, transcribe.Options{})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return m.Model, func() { m.Close() }, nil
+		return m.Model, nil // it is in use until the process ends
 	}
-	bytes := c.Bytes()
-	if w := flags.Precision.Weights; w != precision.Auto {
-		bytes = c.Params() * int64(w.Bits()) / 8
-	}
-	return serve.Source{Name: filepath.Base(c.Name), Bytes: bytes, Load: load}, nil
+	return serve.Source{Name: filepath.Base(c.Name), Load: load}, nil
 }
 
 // tls returns the configuration of TLS, or nil without a certificate.
@@ -376,6 +386,11 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	}
 	if others && s.opt.Keys == nil {
 		logger.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	}
+	if s.metrics != "" {
+		if _, err := reachable(s.metrics, "127.0.0.1:9000"); err != nil {
+			return cli.Usagef("--metrics %s: %w", s.metrics, err)
+		}
 	}
 	if s.wyoming == "" {
 		return nil
