@@ -13,6 +13,7 @@ import (
 type detection struct {
 	tokenizer.Language
 	probability float64
+	all         []float32 // of all languages of the model; nil if the language was given
 }
 
 // setLanguage fixes the language of the clip. Detection uses the window at the start of the
@@ -75,7 +76,7 @@ func (t *Transcriber) languageOf(ctx context.Context, w *window) (l detection, e
 			best = i
 		}
 	}
-	return detection{known[best], float64(probs[best])}, nil
+	return detection{known[best], float64(probs[best]), probs}, nil
 }
 
 // DetectLanguage returns the language of the first window of a clip, of which it reads no more, and its probability:

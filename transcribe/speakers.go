@@ -78,7 +78,7 @@ func (t *Transcriber) beforeSpeakers(w Callbacks) Callbacks {
 		}
 		return func(done, total float64) { report((1-speakersShare)*done, total) }
 	}
-	text := Callbacks{Begin: w.Begin, Progress: scaled(w.Progress), Estimate: scaled(w.Estimate)}
+	text := Callbacks{Begin: w.Begin, Languages: w.Languages, Progress: scaled(w.Progress), Estimate: scaled(w.Estimate)}
 	if w.Early != nil {
 		text.Segment = func(s transcript.Segment) { w.Early(t.replacer.Segment(s)) }
 	}

@@ -261,6 +261,10 @@ type Callbacks struct {
 	// the length of the clip in seconds. It is not called if there is no speech to transcribe.
 	Begin func(language string, probability, length float64)
 
+	// Languages receives, before Begin, the probability of each language that the model knows, in the order of its
+	// tokenizer. It is not called if the language was given.
+	Languages func(probabilities []float32)
+
 	// Segment receives every segment as soon as it is final.
 	Segment func(transcript.Segment)
 

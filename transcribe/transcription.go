@@ -90,6 +90,9 @@ func (r *transcription) transcribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if all := r.clipLanguage.all; all != nil && r.callbacks.Languages != nil {
+		r.callbacks.Languages(all)
+	}
 	if begin := r.callbacks.Begin; begin != nil {
 		begin(r.clipLanguage.Code, r.clipLanguage.probability, r.src.Seconds())
 	}

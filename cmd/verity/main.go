@@ -178,7 +178,7 @@ func newRoot(e cli.Env) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e), text.Pipe(e)}},
+		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e), text.Pipe(e), text.Decode(e)}},
 		{"Measure", []*cobra.Command{
 			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e),
 		}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/model/digits"
 )
@@ -152,6 +153,12 @@ func TestPipe(t *testing.T) {
 	}
 	if code, _, stderr := program(t, strings.NewReader("{\"file\"\n"), "pipe", "--threads=1"); code != 1 || !strings.Contains(stderr, "no request") {
 		t.Errorf("a line that is no request: status %d, %s", code, stderr)
+	}
+	if _, out, _ := program(t, nil, "decode", sound); len(out) != 4*int(whole.Duration*audio.SampleRate+0.5) {
+		t.Errorf("decode writes %d bytes for %v s, want four for each sample at 16 kHz", len(out), whole.Duration)
+	}
+	if code, _, stderr := program(t, nil, "decode", text); code != 1 || !strings.Contains(stderr, "text.wav") {
+		t.Errorf("decode of a text: status %d, %s", code, stderr)
 	}
 	if code, out, _ := program(t, nil, "pipe", "--model=nowhere"); code != 1 || !strings.Contains(out, `"kind":"missing"`) {
 		t.Errorf("a model that is missing: status %d, %s", code, out)

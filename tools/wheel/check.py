@@ -78,13 +78,20 @@ with wave.open(str(digits)) as f:
 floats = array.array("f", [s / 32768 for s in samples])
 prefixed = io.BytesIO(b"skipped" + digits.read_bytes())
 prefixed.seek(7)
-kinds = [os.path.relpath(digits), digits.read_bytes(), bytearray(digits.read_bytes()), prefixed, memoryview(digits.read_bytes()), samples, floats]
+kinds = [os.path.relpath(digits), digits.read_bytes(), bytearray(digits.read_bytes()), prefixed, memoryview(digits.read_bytes()), samples, floats, list(floats)]
 if sys.argv[3:] == ["arrays"]:
     import numpy
 
     kinds = [numpy.array(samples, dtype=kind) / scale for kind, scale in (("float32", 32768), ("float64", 32768))]
     kinds += [numpy.array(samples, dtype="int16"), numpy.repeat(numpy.array(samples, dtype="int16"), 2)[::2]]
     kinds += [kinds[0][None], kinds[0][:, None]]
+    decoded = verity_asr.decode_audio(digits)
+    assert decoded.dtype == "float32" and abs(len(decoded) / 16000 - plain.duration) < 0.01 and 0.01 < abs(decoded).max() <= 1, decoded
+    assert model.transcribe(decoded).text == plain.text
+    assert (verity_asr.decode_audio(digits.read_bytes(), split_stereo=False) == decoded).all()
+    fails(verity_asr.AudioError, "the bytes", lambda: verity_asr.decode_audio(b"no sound" * 9))
+    fails(verity_asr.OptionError, "want 16000", lambda: verity_asr.decode_audio(digits, 8000))
+    fails(FileNotFoundError, "nowhere.wav", lambda: verity_asr.decode_audio("nowhere.wav"))
     fails(verity_asr.OptionError, "got 2 channels, want one: pass audio.mean(axis=0)", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
     fails(verity_asr.OptionError, "divide samples of 16 bits by 32768", lambda: model.transcribe(numpy.array(samples, dtype="float32")))
     fails(verity_asr.OptionError, "want int16, or float from -1 to 1: pass audio / 2**31", lambda: model.transcribe(numpy.zeros(9, "int32")))
@@ -127,7 +134,8 @@ assert {s.temperature for s in model.transcribe(digits, temperature=(0.0, 0.9), 
 for kind, words, audio, options in (
     (FileNotFoundError, "nowhere.wav", "nowhere.wav", {}), (FileNotFoundError, "talk.mp3", pathlib.PureWindowsPath(r"C:\talks\talk.mp3"), {}),
     (IsADirectoryError, "directory", root, {}), (verity_asr.AudioError, "the bytes", b"no sound" * 9, {}),
-    (verity_asr.AudioError, __file__, __file__, {}), (TypeError, "want a path", 3, {}), (TypeError, "binary mode", io.StringIO("x"), {}),
+    (verity_asr.AudioError, __file__, __file__, {}), (TypeError, "want a path", 3, {}), (ValueError, "floats from -1 to 1", ["x"], {}), (ValueError, "divide samples", [300.0], {}),
+    (TypeError, "binary mode", io.StringIO("x"), {}),
     (ValueError, "beam_size: got 2.5, want a whole number", digits, {"beam_size": 2.5}),
     (ValueError, "temperature: got [], want at least one number", digits, {"temperature": []}),
     (ValueError, "windows of 30 s", digits, {"vad_filter": True, "vad_parameters": {"max_speech_duration_s": 20}}),
@@ -146,8 +154,8 @@ for kind, words, audio, options in (
         fails(kind, words, lambda: call(audio, **options))
 fails(FileNotFoundError, "nowhere.wav", lambda: model.transcribe(speech, speaker_names={"Ann": "nowhere.wav 0:01-0:05"}))
 fails(verity_asr.VerityError, f"speaker_names: {__file__}: ", lambda: model.transcribe(speech, speaker_names={"Ann": __file__}))
-fails(AttributeError, "pass the file to Model.transcribe", lambda: verity_asr.load_audio)
-assert not hasattr(verity_asr, "load_audio")
+fails(AttributeError, "pass the file to Model.transcribe", lambda: verity_asr.pad_or_trim)
+assert not hasattr(verity_asr, "pad_or_trim")
 fails(AttributeError, "has no Modell", lambda: verity_asr.Modell)
 fails(verity_asr.ModelError, "did you mean base?", lambda: verity_asr.Model("basse", local_files_only=True))
 fails(ValueError, "compute_type: got 'q5_0', want one of default, auto, float32", lambda: verity_asr.Model(compute_type="q5_0"))
@@ -167,7 +175,7 @@ assert texts == 3 * [plain.text], texts
 waiting = model.stream(digits)
 threading.Timer(0.02, model.close).start()
 fails(verity_asr.ProcessError, "closed", lambda: (list(waiting), model.transcribe(digits)))
-fails(verity_asr.ProcessError, "the model is closed", lambda: model.transcribe(digits))
+fails(verity_asr.ProcessError, "the model is closed: open a new Model", lambda: model.transcribe(digits))
 model.close()
 
 # A program that dies is an error, and leaves no zombie.
@@ -244,6 +252,11 @@ with verity_asr.Model(cpu_threads=2) as model:
     assert result.raw["stats"]["drafts"]["drafted"] > 0, result.raw["stats"]
     assert model.is_multilingual and "nl" in model.supported_languages
     assert model.detect_language(speech)[0] == "en"
+    with model.stream(speech) as segments:
+        languages = segments.info.all_language_probs
+        assert languages and languages[0] == ("en", segments.info.language_probability) and abs(sum(p for _, p in languages) - 1) < 1e-3, languages
+    with model.stream(speech, language="en") as segments:
+        assert segments.info.all_language_probs is None
     spoken = model.transcribe(speech, speakers="voice", verbose=True)
     assert "".join(t.text for t in spoken.turns) == spoken.text, spoken.turns
     named = model.transcribe(speech, speaker_names={"Jack": f"{speech} 0:00-0:08"}, terms=["Kennedy"])

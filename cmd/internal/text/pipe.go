@@ -88,6 +88,8 @@ type pipeInfo struct {
 	Language    string  `json:"language"`
 	Probability float64 `json:"language_probability"` // 0 if the language was not detected
 	Duration    float64 `json:"duration"`             // s
+
+	Probabilities map[string]float64 `json:"language_probabilities,omitempty"` // of all languages, if it was detected
 }
 
 // A pipeAnswer is a line of the output: the model, what is known of a sound, a segment, a transcript or an error.
@@ -297,9 +299,16 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 
 // answerRequest transcribes the file of a request. It sends segments, and sets the transcript of the last answer.
 func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeRequest, last *pipeAnswer) error {
+	var all map[string]float64
 	tr, err := t.answerFile(ctx, r.File, transcribe.Callbacks{
+		Languages: func(probabilities []float32) {
+			all = map[string]float64{}
+			for i, l := range p.loaded.Tokenizer.Languages() {
+				all[l.Code] = float64(probabilities[i])
+			}
+		},
 		Begin: func(language string, probability, length float64) {
-			p.answer(pipeAnswer{ID: r.ID, Info: &pipeInfo{language, probability, length}})
+			p.answer(pipeAnswer{ID: r.ID, Info: &pipeInfo{language, probability, length, all}})
 		},
 		Segment: func(s transcript.Segment) {
 			s = s.Rounded()

@@ -27,19 +27,18 @@ from ._model import Comparison, Model, Stream, compare, transcribe
 from ._options import Options
 from ._process import program
 from ._results import Info, Segment, Transcript, Turn, Word
-from ._whisper import BatchedInferencePipeline, VadOptions, WhisperModel, available_models
+from ._whisper import BatchedInferencePipeline, VadOptions, WhisperModel, available_models, decode_audio, load_audio
 
 load_model = Model  # openai-whisper's name
 
 __all__ = [
     "Audio", "AudioError", "BatchedInferencePipeline", "Comparison", "Info", "Model", "ModelError", "OptionError", "Options",
     "ProcessError", "Segment", "Stream", "Transcript", "Turn", "VadOptions", "VerityError", "WhisperModel", "Word",
-    "available_models", "compare", "load_model", "program", "transcribe",
+    "available_models", "compare", "decode_audio", "load_audio", "load_model", "program", "transcribe",
 ]
 
 # Names of openai-whisper and faster-whisper that are not here: what to do instead.
 _OTHERS = {
-    "decode_audio": "pass the file to Model.transcribe", "load_audio": "pass the file to Model.transcribe",
     "pad_or_trim": "pass the file to Model.transcribe, with clip_timestamps",
     "log_mel_spectrogram": "pass the file to Model.transcribe", "detect_language": "use Model.detect_language",
     "decode": "use Model.transcribe", "DecodingOptions": "use arguments of Model.transcribe",

@@ -12,12 +12,13 @@ import shutil
 import struct
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, Union
 
 from ._errors import OptionError
 
 # A path or URL, the bytes of a sound file, a file opened for reading in binary mode, or samples: a one-dimensional
-# array of numpy or torch, with float samples from -1 to 1 or int16.
+# array of numpy or torch, with float samples from -1 to 1 or int16, or a list of such floats.
 Audio = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO, Any]
 
 
@@ -47,9 +48,11 @@ def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> Fi
         return File(temporary(_wav(_samples(audio), sampling_rate), until), "the samples")
     if isinstance(audio, (memoryview, array.array)):
         return as_buffer(memoryview(audio), sampling_rate, until)
+    if isinstance(audio, Sequence):
+        return File(temporary(_wav(_floats(audio), sampling_rate), until), "the samples")
     raise TypeError(
         f"audio: got {type(audio).__name__}, want a path, a URL, the bytes of a sound file, a file opened with 'rb', "
-        "or a numpy array of samples"
+        "or samples: an array of numpy, or a list of floats"
     )
 
 
@@ -97,9 +100,23 @@ def _samples(audio: Any) -> Any:
     if not kind.startswith("float"):
         remedy = f": pass audio / 2**{8 * audio.dtype.itemsize - 1}" if kind.startswith("int") else ""
         raise OptionError(f"audio: got samples of {kind}, want int16, or float from -1 to 1{remedy}")
-    if len(audio) and (peak := float(abs(audio).max())) > 32:
-        raise OptionError(f"audio: got samples up to {peak:g}, want -1 to 1; divide samples of 16 bits by 32768")
+    _check_peak(float(abs(audio).max()) if len(audio) else 0)
     return audio.astype("float32")
+
+
+def _floats(audio: Sequence[Any]) -> array.array[float]:
+    """Checks a list of samples, and returns them as float32."""
+    try:
+        samples = array.array("f", audio)
+    except (TypeError, OverflowError) as e:
+        raise OptionError(f"audio: got a {type(audio).__name__} of something else than floats from -1 to 1: {e}") from None
+    _check_peak(max(map(abs, samples), default=0))
+    return samples
+
+
+def _check_peak(peak: float) -> None:
+    if peak > 32:
+        raise OptionError(f"audio: got samples up to {peak:g}, want -1 to 1; divide samples of 16 bits by 32768")
 
 
 def _wav(samples: Any, rate: int) -> bytes:

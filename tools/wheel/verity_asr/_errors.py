@@ -12,7 +12,7 @@ class OptionError(VerityError, ValueError):
 
 
 class AudioError(VerityError):
-    """The audio is damaged, or in a format that Verity does not read."""
+    """The audio is damaged, or in a format that Verity does not read; with ffmpeg installed it reads M4A, MP4 and nearly any other."""
 
 
 class ModelError(VerityError):

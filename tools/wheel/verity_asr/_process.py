@@ -167,7 +167,7 @@ class Process:
     def ended(self) -> ProcessError:
         """Returns the error of a program that has ended."""
         if self._closed:
-            return ProcessError("the model is closed")
+            return ProcessError("the model is closed: open a new Model, or use it inside the with")
         try:
             status: Optional[int] = self._child.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import os
-from typing import TYPE_CHECKING, Any, NoReturn, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 
 from ._errors import OptionError
 
@@ -50,16 +50,20 @@ class Segment:
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """What is known of a recording before its first segment. language_probability is 1 if the language was given."""
+    """What is known of a recording before its first segment. language_probability is 1 if the language was given.
+
+    all_language_probs are the languages and their probabilities, the likeliest first; None if the language was given.
+    """
 
     language: str
     language_probability: float
     duration: float
+    all_language_probs: Optional[list[tuple[str, float]]] = None
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            raise AttributeError(f"Info has language, language_probability and duration, but no {name}; transcript.raw has the rest")
+            raise AttributeError(f"Info has language, language_probability, duration and all_language_probs, but no {name}; transcript.raw has the rest")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +136,8 @@ def segment(s: dict[str, Any], language: str) -> Segment:
 
 def info(x: dict[str, Any]) -> Info:
     """Reads the JSON of what is known first, or of a transcript."""
-    return Info(x["language"], float(x["language_probability"] or 1), float(x["duration"]))
+    probabilities = sorted(x.get("language_probabilities", {}).items(), key=lambda p: -p[1])
+    return Info(x["language"], float(x["language_probability"] or 1), float(x["duration"]), probabilities or None)
 
 
 def transcript(t: dict[str, Any], warnings: list[str], files: dict[str, str]) -> Transcript:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _options
-from ._audio import Audio
+from ._audio import Audio, as_file
+from ._errors import AudioError, OptionError
 from ._model import Model
+from ._process import log, program, python_words
 from ._results import Info, Segment
 
 if TYPE_CHECKING:
@@ -51,6 +55,35 @@ class VadOptions(TypedDict, total=False):
     min_speech_duration_ms: int
     min_silence_duration_ms: int
     speech_pad_ms: int
+
+
+def decode_audio(input_file: Audio, sampling_rate: int = 16000, split_stereo: bool = False) -> Any:
+    """Returns the samples of a recording as an array of numpy, float32: the mean of all channels, at 16,000 Hz.
+
+    With split_stereo, it returns the left and the right channel.
+    """
+    if sampling_rate != 16000:
+        raise OptionError(f"sampling_rate: got {sampling_rate!r}, want 16000, the rate of Whisper")
+    with contextlib.ExitStack() as files:
+        file = as_file(input_file, sampling_rate, files)
+        if split_stereo:
+            return _decode(file.path, file.name, 1), _decode(file.path, file.name, 2)
+        return _decode(file.path, file.name, 0)
+
+
+def _decode(path: str, name: str, channel: int) -> Any:
+    import numpy
+
+    done = subprocess.run([program(), "decode", f"--channel={channel}", "--", path], stdin=subprocess.DEVNULL, capture_output=True)
+    said = python_words(done.stderr.decode("utf-8", "replace").replace(path, "\0")).replace("\0", name)
+    if done.returncode:
+        raise AudioError(said)
+    if said:
+        log.warning("%s: %s", name, said)
+    return numpy.frombuffer(done.stdout, "<f4").astype("float32")
+
+
+load_audio = decode_audio  # openai-whisper's name
 
 
 def available_models() -> list[str]:
