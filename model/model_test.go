@@ -122,14 +122,11 @@ func TestSettings(t *testing.T) {
 		{"another model", "config.json", replaced(`"whisper"`, `"wav2vec2"`), `dir/config.json: model_type is "wav2vec2", want "whisper"`},
 		{"another activation", "config.json", replaced(`"gelu"`, `"relu"`), `dir/config.json: activation_function is "relu", want "gelu"`},
 		{"size missing", "config.json", replaced(`"d_model": 6,`, ``), `dir/config.json: d_model is missing or no integer`},
-		{"size null", "config.json", replaced(`"d_model": 6`, `"d_model": null`), `dir/config.json: d_model is missing or no integer`},
 		{"size zero", "config.json", replaced(`"decoder_layers": 2`, `"decoder_layers": 0`), `dir/config.json: decoder_layers is 0, want 1 … 128`},
 		{"windows of ten minutes", "config.json", replaced(`"max_source_positions": 50`, `"max_source_positions": 30000`), `dir/config.json: max_source_positions is 30000, want 1 … 6000`},
 		{"size negative", "config.json", replaced(`"d_model": 6`, `"d_model": -6`), `dir/config.json: d_model is -6, want 1 … 65536`},
 		{"size absurd", "config.json", replaced(`20`, `2e9`), `dir/config.json: vocab_size is 2000000000, want 1 … 4194304`},
-		{"size beyond integers", "config.json", replaced(`20`, `1e300`), `dir/config.json: vocab_size is missing or no integer`},
 		{"size fractional", "config.json", replaced(`20`, `20.5`), `dir/config.json: vocab_size is missing or no integer`},
-		{"size a list, over lines", "config.json", replaced(`20`, "[\n1,\n2\n]"), `dir/config.json: vocab_size is missing or no integer`},
 		{"size a string", "config.json", replaced(`20`, `"20"`), `dir/config.json: vocab_size is missing or no integer`},
 		{"type of another kind", "config.json", replaced(`"whisper"`, `7`), `dir/config.json: model_type is a JSON number, want string`},
 		{"heads", "config.json", replaced(`"encoder_attention_heads": 2`, `"encoder_attention_heads": 4`), `dir/config.json: encoder_attention_heads is 4, which does not divide d_model, 6`},
@@ -469,23 +466,6 @@ func checkMistake(t *testing.T, err error, want []string, layout bool) {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error = %v, want %q in it", err, w)
 		}
-	}
-}
-
-// TestDimsStop checks that a consumer may stop the sequences of weights anywhere.
-func TestDimsStop(t *testing.T) {
-	names := maps.Collect(tinyDims.EncoderWeights())
-	maps.Insert(names, tinyDims.DecoderWeights())
-	for stop := range len(names) / 2 {
-		n := 0
-		for range tinyDims.DecoderWeights() {
-			if n++; n > stop {
-				break
-			}
-		}
-	}
-	if len(names) != len(entries()) {
-		t.Errorf("%d weights, want %d different", len(names), len(entries()))
 	}
 }
 

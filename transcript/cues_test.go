@@ -426,9 +426,10 @@ func TestVoices(t *testing.T) {
 }
 
 // TestPresets: each preset is what its name promises, in what is written: no line too wide, none too many, none too
-// short or long, no gap too small or to be closed; and limits that are set hold.
+// short or long, no gap too small or to be closed, none to be read too fast that has room behind it; limits that are set
+// hold, and every word is there.
 func TestPresets(t *testing.T) {
-	limits := map[string]Subtitles{"custom": {Composed: true, MaxLineWidth: 20, MaxLineCount: 1, MaxCPS: 10, MinGap: -1, MinDuration: 3 * time.Second, MaxDuration: 4 * time.Second}}
+	limits := map[string]Subtitles{"on": {Composed: true}, "custom": {Composed: true, MaxLineWidth: 20, MaxLineCount: 1, MaxCPS: 10, MinGap: -1, MinDuration: 3 * time.Second, MaxDuration: 4 * time.Second}}
 	for _, name := range Presets() {
 		limits[name], _ = Preset(name)
 	}
@@ -439,13 +440,13 @@ func TestPresets(t *testing.T) {
 		s := Segment{}
 		at := 0.0
 		for range rapid.IntRange(1, 60).Draw(t, "words") {
-			w := Word{Word: " " + rapid.StringMatching(`[a-z]{1,9}[,.?]?`).Draw(t, "word"), Start: at, End: at + rapid.Float64Range(0, 0.6).Draw(t, "takes")}
+			w := Word{Word: " " + rapid.StringMatching(`[a-zé漢]{1,9}[,.?]?`).Draw(t, "word"), Start: at, End: at + rapid.Float64Range(0, 0.6).Draw(t, "takes")}
 			at = w.End + rapid.SampledFrom([]float64{0, 0, 0, 0.3, 3}).Draw(t, "pause")
 			s.Words, s.End = append(s.Words, w), w.End
 		}
 		for name, o := range limits {
 			c := o.composer()
-			last, lasted := math.Inf(-1), 0.0
+			last, lasted, speed, words := math.Inf(-1), 0.0, 0.0, ""
 			for _, cue := range shown(o, &Transcript{Segments: []Segment{s}}, true) {
 				d := cue.End - cue.Start
 				if d < c.shortest-1e-3 || d > c.longest+1e-3 || cue.Start-last < c.gap-1e-3 || strings.Count(cue.Text, "\n") >= c.lines {
@@ -459,7 +460,14 @@ func TestPresets(t *testing.T) {
 				if gap := cue.Start - last; gap > c.gap+2e-3 && gap < c.closes-2e-3 && lasted < c.longest-2e-3 {
 					t.Errorf("%s: %+v leaves a gap of %v", name, cue, gap)
 				}
-				last, lasted = cue.End, d
+				if speed > c.cps+1e-6 && cue.Start-last > c.gap+2e-3 && lasted < c.longest-2e-3 {
+					t.Errorf("%s: %v columns a second, and room before %+v", name, speed, cue)
+				}
+				last, lasted, speed = cue.End, d, columns(cue.Text)/d
+				words += strings.Join(strings.Fields(cue.Text), "")
+			}
+			if want := strings.ReplaceAll(joinWords(s.Words), " ", ""); words != want {
+				t.Errorf("%s: shown %q, said %q", name, words, want)
 			}
 		}
 	})

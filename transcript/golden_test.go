@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,14 +91,14 @@ func TestSubtitlesGolden(t *testing.T) {
 	}
 }
 
-// TestLyrics: LRC and CSV, which openai/whisper has not.
+// TestLyrics: LRC and CSV, which openai/whisper has not. CSV has what was said, whatever a spreadsheet makes of it.
 func TestLyrics(t *testing.T) {
 	tr := &Transcript{Segments: []Segment{
-		{Start: 0.005, End: 1, Text: " one, \"two\""}, {Start: 1, End: 1, Text: ""}, {Start: 3723.4567, End: 3724, Text: " a\nb"},
+		{Start: 0.005, End: 1, Text: " one, \"two\""}, {Start: 1, End: 1, Text: ""}, {Start: 3723.4567, End: 3724, Text: " =a\nb"},
 	}}
 	for f, want := range map[Format]string{
-		LRC: "[00:00.00]one, \"two\"\n[62:03.46]a b\n",
-		CSV: "\ufeffstart,end,text\n5,1000,\"one, \"\"two\"\"\"\n3723457,3724000,a b\n",
+		LRC: "[00:00.00]one, \"two\"\n[62:03.46]=a b\n",
+		CSV: "\ufeffstart,end,text\n5,1000,\"one, \"\"two\"\"\"\n3723457,3724000,=a b\n",
 	} {
 		var got bytes.Buffer
 		if err := Write(&got, f, tr); err != nil || got.String() != want {
@@ -182,19 +183,16 @@ func object(t *testing.T, raw []byte) (m map[string]any) {
 	return m
 }
 
-func TestWriteUnknownFormat(t *testing.T) {
-	if err := Write(new(bytes.Buffer), "doc", &Transcript{}); err == nil {
-		t.Error("Write in format doc: no error")
-	}
-}
-
-// TestWriteError checks that every writer reports a full disk.
+// TestWriteError checks that every writer reports a full disk, and that an unknown format is an error.
 func TestWriteError(t *testing.T) {
 	tr := &Transcript{Segments: []Segment{{End: 1, Text: " one", Tokens: []tokenizer.Token{1}, Speaker: "A"}}}
 	for _, f := range Formats() {
 		if err := Write(full{}, f, tr); err == nil {
 			t.Errorf("%s: no error from a writer that fails", f)
 		}
+	}
+	if err := Write(new(bytes.Buffer), "doc", tr); err == nil || !strings.Contains(err.Error(), "want one of txt, md, docx") {
+		t.Errorf("format doc: %v", err)
 	}
 }
 

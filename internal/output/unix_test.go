@@ -100,21 +100,6 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestNode makes a device of its own, as root, in a directory where a rename would
-// replace it.
-func TestNode(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "null")
-	if err := unix.Mknod(name, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
-		t.Skip("needs root: a device can be made by root only: ", err)
-	}
-	if err := Write(name, nil, put("x")); err != nil {
-		t.Skip("needs root: devices do not work here: ", err)
-	}
-	if info, err := os.Lstat(name); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		t.Errorf("the device is now %v, %v", info.Mode(), err)
-	}
-}
-
 // TestBelow: a link that leads out of the directory that a person named is an error; the
 // directory itself may be a link.
 func TestBelow(t *testing.T) {
