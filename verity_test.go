@@ -269,3 +269,11 @@ func TestOptions(t *testing.T) {
 		t.Errorf("misspelt: %v", err)
 	}
 }
+
+// TestSamplesOfIntegers: samples that nobody divided are refused, as by Python's package.
+func TestSamplesOfIntegers(t *testing.T) {
+	_, err := (&verity.Model{}).TranscribeSamples(t.Context(), []float32{0, -300})
+	if want := "samples: got samples up to 300, want -1 to 1; divide samples of 16 bits by 32768"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

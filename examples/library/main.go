@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 
 	"verity"
 	_ "verity/model/base" // builds the model base into the program
@@ -25,5 +26,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(t.Text)
+	fmt.Println(strings.TrimSpace(t.Text))
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/transcript"
 )
 
 var (
@@ -103,6 +105,21 @@ func TestGoInDocuments(t *testing.T) {
 	for _, b := range blocks {
 		if !strings.Contains(programs, indent.ReplaceAllString(b[1], "")) {
 			t.Errorf("docs/LIBRARY.md: no example that is compiled contains\n%s", b[1])
+		}
+	}
+}
+
+// TestFormatsInDocuments: every format of transcripts is named where users look for it.
+func TestFormatsInDocuments(t *testing.T) {
+	for _, name := range []string{"docs/GUIDE.md", "docs/LIBRARY.md", "docs/reference/CLI.md", "docs/dev/ARCHITECTURE.md", "tools/wheel/verity_asr/_results.py"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range transcript.Formats() {
+			if !regexp.MustCompile(`(?i)\b` + string(f) + `\b`).Match(text) {
+				t.Errorf("%s does not name the format %s", name, f)
+			}
 		}
 	}
 }
