@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An Excerpt is a part of a clip with its frames in memory, so that several parts can be read at the same time.
@@ -13,6 +14,7 @@ type Excerpt struct {
 	measured
 	from  int
 	sound strip // of the frames from on, as far as there is sound
+	pcm   []float32
 }
 
 // Excerpt reads n frames, the first of which is from. Ascending order is cheap, as with Window.
@@ -27,7 +29,14 @@ func (s *Spectrogram) Excerpt(ctx context.Context, from, n int) (*Excerpt, error
 	}
 	e.sound.add(logs)
 	e.readLogs = e.logs
-	return e, nil
+	pcm, err := s.Samples(ctx, from, n)
+	e.pcm = slices.Clone(pcm)
+	return e, err
+}
+
+// Samples returns the samples of n frames that begin at frame, as far as the excerpt has them.
+func (e *Excerpt) Samples(_ context.Context, frame, n int) ([]float32, error) {
+	return overlap(e.pcm, int64(e.from)*HopLength, int64(frame)*HopLength, int64(frame+n)*HopLength), nil
 }
 
 // logs is measured.readLogs for frames in the excerpt, or after the end of the clip.

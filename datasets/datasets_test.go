@@ -105,7 +105,7 @@ func TestFormats(t *testing.T) {
 				"! d/manifest.jsonl:7: sound file d/no.wav: there is no such file; names are relative to the manifest",
 				"! d/manifest.jsonl:8: sound file d/sub: it is not a regular file",
 				`! d/manifest.jsonl:9: field duration: "-1" is not a time in seconds`,
-				"! d/manifest.jsonl:10: is no JSON object: it is a JSON array",
+				"! d/manifest.jsonl:10: is no JSON object but an array; want one object a line: jq -c '.[]' arr.json > arr.jsonl",
 				"! d/manifest.jsonl:11: holds more than one JSON value",
 				"! d/manifest.jsonl:12: field text: want a string",
 				"! d/manifest.jsonl:13: is no JSON object: it is cut off",

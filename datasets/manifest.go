@@ -55,23 +55,27 @@ func (d *Dataset) emit(file string, n int, f fields, err error, source func(stri
 	return rows(u, nil)
 }
 
+// ErrNoObject is the cause of a row of a JSON Lines file that is no JSON object. If it is the first, the file is none of
+// JSON Lines.
+var ErrNoObject = errors.New("is no JSON object")
+
 // parseJSON parses one object. Numbers keep their spelling.
 func parseJSON(line []byte) (fields, error) {
+	switch line = bytes.TrimSpace(line); {
+	case bytes.HasPrefix(line, []byte("[")):
+		return nil, fmt.Errorf("%w but an array; want one object a line: jq -c '.[]' arr.json > arr.jsonl", ErrNoObject)
+	case !bytes.HasPrefix(line, []byte("{")):
+		return nil, fmt.Errorf("%w: begins with %.20q", ErrNoObject, line)
+	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	var f fields
 	err := dec.Decode(&f)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = fmt.Errorf("it is a JSON %s", wrong.Value)
-	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it is cut off")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("is no JSON object: %w", input.JSON(line, err))
-	}
-	if f == nil {
-		return nil, errors.New("is no JSON object: null")
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("holds more than one JSON value")

@@ -47,6 +47,15 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
+// ErrKind is the cause of an error about files that are no dataset.
+var ErrKind = errors.New("no dataset")
+
+// A kindError is an ErrKind with what was looked for.
+type kindError string
+
+func (e kindError) Error() string        { return string(e) }
+func (e kindError) Is(target error) bool { return target == ErrKind }
+
 // openFile decides by the extension.
 func openFile(path string, o Options) (*Dataset, error) {
 	d := &Dataset{Root: filepath.Dir(path), Files: []string{path}, options: o}
@@ -58,7 +67,7 @@ func openFile(path string, o Options) (*Dataset, error) {
 	case strings.HasSuffix(path, ".trans.txt"):
 		d.Format = "librispeech"
 	default:
-		return nil, errors.New("want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt")
+		return nil, kindError("want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt")
 	}
 	return d, nil
 }
@@ -93,7 +102,11 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 			return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 		}
 	}
-	return nil, errors.New("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each")
+	if arrow, _ := filepath.Glob(filepath.Join(real, "*.arrow")); len(arrow) > 0 {
+		return nil, kindError("it holds Arrow files, which are not read; in Python: " +
+			`datasets.load_from_disk("DIR").to_parquet("test.parquet")`)
+	}
+	return nil, kindError("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each")
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under

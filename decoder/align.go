@@ -60,7 +60,7 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	for from := 0; from < n; from += alignRows {
 		rows := make([]Row, 0, alignRows)
 		for p := from; p < min(n, from+alignRows); p++ {
-			rows = append(rows, Row{s, p, o.Tokens[p], p+1 < o.First || p+2 >= n})
+			rows = append(rows, Row{s, p, o.Tokens[p], o.First <= p+1 && p+2 < n})
 		}
 		recorder := &attentionRecorder{heads: o.Heads, positions: o.Positions, from: from, weights: a.Weights}
 		if err := d.stepRecording(ctx, rows, logits, recorder); err != nil {
@@ -71,7 +71,7 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 		}
 		at := 0
 		for _, r := range rows {
-			if !r.NoLogits {
+			if r.WantLogits {
 				row := logits[at*vocab:][:o.Below]
 				a.Probs = append(a.Probs, kernel.Exp(row[o.Tokens[r.Position+1]]-kernel.LogSumExp(row)))
 				at++

@@ -127,8 +127,8 @@ func (d *Decoder) maxFree(positions int) int {
 // A Row is one token at one position of a stream. The rows of a stream in one step must
 // follow each other and start at the stream's length.
 type Row struct {
-	Stream   *Stream
-	Position int
-	Token    tokenizer.Token
-	NoLogits bool // do not compute its logits, as inside a prompt
+	Stream     *Stream
+	Position   int
+	Token      tokenizer.Token
+	WantLogits bool // compute its logits; inside a prompt nobody needs them
 }

@@ -16,7 +16,7 @@ func TestCloseTwice(t *testing.T) {
 	decode := func(c *Cross, s *Stream, text []tokenizer.Token) (logits []float32) {
 		for i, token := range text {
 			row := make([]float32, d.Dims().Vocab)
-			if err := d.Step(t.Context(), []Row{{Stream: s, Position: i, Token: token}}, row); err != nil {
+			if err := d.Step(t.Context(), []Row{{Stream: s, Position: i, Token: token, WantLogits: true}}, row); err != nil {
 				t.Error(err)
 			}
 			logits = append(logits, row...)

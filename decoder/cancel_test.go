@@ -25,7 +25,7 @@ func TestCancelBetweenLayers(t *testing.T) {
 	features := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
 	for n := range m.TextLayers {
 		ctx := &testmodel.Countdown{Context: t.Context(), Left: n}
-		err := d.Step(ctx, []Row{{s, 0, 1, false}}, logits)
+		err := d.Step(ctx, []Row{{s, 0, 1, true}}, logits)
 		if !errors.Is(err, context.Canceled) || ctx.Left != -1 || s.Len() != 0 {
 			t.Errorf("step ended before layer %d: error %v, looked at %d times more, stream of %d", n, err, -1-ctx.Left, s.Len())
 		}
@@ -34,7 +34,7 @@ func TestCancelBetweenLayers(t *testing.T) {
 			t.Errorf("keys and values ended before layer %d: error %v, looked at %d times more", n, err, -1-ctx.Left)
 		}
 	}
-	if err := d.Step(&testmodel.Countdown{Context: t.Context(), Left: m.TextLayers}, []Row{{s, 0, 1, false}}, logits); err != nil || s.Len() != 1 {
+	if err := d.Step(&testmodel.Countdown{Context: t.Context(), Left: m.TextLayers}, []Row{{s, 0, 1, true}}, logits); err != nil || s.Len() != 1 {
 		t.Errorf("step ended behind the last layer: error %v, stream of %d, want none and 1", err, s.Len())
 	}
 }

@@ -206,7 +206,7 @@ func (h hearing) write(t *testing.T) []tokenizer.Token {
 	logits := make([]float32, h.d.Dims().Vocab)
 	text := append([]tokenizer.Token{}, h.prompt...)
 	for p := 0; len(text) < demoPositions; p++ {
-		if err := h.d.Step(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: text[p]}}, logits); err != nil {
+		if err := h.d.Step(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: text[p], WantLogits: true}}, logits); err != nil {
 			t.Fatal(err)
 		}
 		if p == len(text)-1 {
@@ -238,7 +238,7 @@ func (h hearing) hash(t *testing.T, text []tokenizer.Token, rows int, fault func
 	for p := 0; p < len(text); p += rows {
 		pass := make([]decoder.Row, min(rows, len(text)-p))
 		for i := range pass {
-			pass[i] = decoder.Row{Stream: s, Position: p + i, Token: text[p+i]}
+			pass[i] = decoder.Row{Stream: s, Position: p + i, Token: text[p+i], WantLogits: true}
 		}
 		if err := h.d.Step(t.Context(), pass, logits[:len(pass)*vocab]); err != nil {
 			t.Fatal(err)

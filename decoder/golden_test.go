@@ -111,7 +111,7 @@ func TestLogitsGolden(t *testing.T) {
 			stream, vocab := r.dec.NewStream(c), r.c.Dims.Vocab
 			rows := make([]decoder.Row, len(r.ref.Teacher))
 			for p, tok := range r.ref.Teacher {
-				rows[p] = decoder.Row{Stream: stream, Position: p, Token: tokenizer.Token(tok)}
+				rows[p] = decoder.Row{Stream: stream, Position: p, Token: tokenizer.Token(tok), WantLogits: true}
 			}
 			logits := make([]float32, len(rows)*vocab)
 			if err := r.dec.Step(t.Context(), rows, logits); err != nil {

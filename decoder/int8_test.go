@@ -64,7 +64,7 @@ func (h hearing) logits(t *testing.T, text []tokenizer.Token) [][]float32 {
 	all := make([]float32, len(text)*vocab)
 	rows := make([]decoder.Row, len(text))
 	for i := range rows {
-		rows[i] = decoder.Row{Stream: s, Position: i, Token: text[i]}
+		rows[i] = decoder.Row{Stream: s, Position: i, Token: text[i], WantLogits: true}
 	}
 	if err := h.d.Step(t.Context(), rows, all); err != nil {
 		t.Fatal(err)

@@ -187,10 +187,10 @@ func (s *Session) buildRows(draft []tokenizer.Token) {
 	}
 	last := len(s.tokens) - 1
 	for p := s.stream.Len(); p <= last; p++ {
-		s.rows = append(s.rows, Row{s.stream, p, s.tokens[p], p != last && p != sot})
+		s.rows = append(s.rows, Row{s.stream, p, s.tokens[p], p == last || p == sot})
 	}
 	for i, t := range draft {
-		s.rows = append(s.rows, Row{s.stream, last + 1 + i, t, false})
+		s.rows = append(s.rows, Row{s.stream, last + 1 + i, t, true})
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *Session) eachPosition(
 ) (rest []float32, err error) {
 	vocab, first := s.d.dims.Vocab, len(s.tokens)-1
 	for _, r := range s.rows {
-		if r.NoLogits {
+		if !r.WantLogits {
 			continue
 		}
 		row := logits[:vocab]
@@ -214,7 +214,7 @@ func (s *Session) eachPosition(
 		if n < 0 {
 			continue
 		}
-		// The draft follows the committed tokens only for the rules to see.
+		// Append the draft for now, so that the rules see it.
 		seen := append(s.tokens, s.draft[:n]...)
 		for _, rule := range s.o.Rules {
 			rule.Apply(row, seen, len(s.o.Prompt))
@@ -296,7 +296,7 @@ func (d *Decoder) DetectLanguage(
 	s := d.NewStream(c)
 	defer s.Close()
 	logits := make([]float32, d.dims.Vocab)
-	if err := d.Step(ctx, []Row{{Stream: s, Token: sot}}, logits); err != nil {
+	if err := d.Step(ctx, []Row{{Stream: s, Token: sot, WantLogits: true}}, logits); err != nil {
 		return nil, err
 	}
 	probs := make([]float32, len(langs))

@@ -45,7 +45,7 @@ func (d *Decoder) getBuffers(n int) *buffers {
 	return w
 }
 
-// Step runs rows through the network and writes the logits of all but those with NoLogits, in
+// Step runs rows through the network and writes the logits of those that want them, in
 // order.
 //
 //	rows    any number, of any streams; see Row
@@ -131,7 +131,7 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 // Logits returns the number of values in the logits of rows.
 func (d *Decoder) Logits(rows []Row) (n int) {
 	for _, r := range rows {
-		if !r.NoLogits {
+		if r.WantLogits {
 			n += d.dims.Vocab
 		}
 	}
@@ -191,7 +191,7 @@ func runLength(rows []Row) int {
 func (d *Decoder) gatherWanted(w *buffers, rows []Row) int {
 	width, wanted := d.dims.TextWidth, 0
 	for i, r := range rows {
-		if r.NoLogits {
+		if !r.WantLogits {
 			continue
 		}
 		copy(w.x[wanted*width:(wanted+1)*width], w.x[i*width:(i+1)*width])
@@ -208,7 +208,7 @@ func (d *Decoder) checkFinite(logits []float32, rows []Row, w *buffers) error {
 		return nil
 	}
 	_, at := kernel.Max(logits)
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.NoLogits })
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.WantLogits })
 	return fmt.Errorf("decoder: logit of token %d at position %d is not a number", at%d.dims.Vocab, rows[at/d.dims.Vocab].Position)
 }
 

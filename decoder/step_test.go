@@ -56,7 +56,7 @@ func step(t testing.TB, d *Decoder, rows []Row) []float32 {
 	t.Helper()
 	wanted := 0
 	for _, r := range rows {
-		if !r.NoLogits {
+		if r.WantLogits {
 			wanted++
 		}
 	}
@@ -87,7 +87,7 @@ func oneByOne(t testing.TB, d *Decoder, c *Cross, tokens []tokenizer.Token) [][]
 	defer s.Close()
 	var out [][]float32
 	for p, tok := range tokens {
-		out = append(out, step(t, d, []Row{{s, p, tok, false}}))
+		out = append(out, step(t, d, []Row{{s, p, tok, true}}))
 	}
 	return out
 }
@@ -135,7 +135,7 @@ func checkRows(t *testing.T, d *Decoder, n int) {
 			before := sa.Len()
 			var rows []Row
 			for i, tok := range randomTokens(rng, 1+rng.IntN(3), vocab) {
-				rows = append(rows, Row{sa, before + i, tok, false})
+				rows = append(rows, Row{sa, before + i, tok, true})
 			}
 			step(t, d, rows)
 			sa.Cut(before)
@@ -149,9 +149,9 @@ func checkRows(t *testing.T, d *Decoder, n int) {
 		}{{sa, a, wantA}, {sb, b, wantB}} {
 			from := part.s.Len()
 			for p := from; p < min(n, from+rng.IntN(6)); p++ {
-				noLogits := rng.IntN(4) == 0
-				rows = append(rows, Row{part.s, p, part.toks[p], noLogits})
-				if !noLogits {
+				wanted := rng.IntN(4) != 0
+				rows = append(rows, Row{part.s, p, part.toks[p], wanted})
+				if wanted {
 					want = append(want, part.alone[p])
 				}
 			}
@@ -180,11 +180,11 @@ func TestFork(t *testing.T) {
 
 	s := d.NewStream(c)
 	for p, tok := range head {
-		step(t, d, []Row{{s, p, tok, true}})
+		step(t, d, []Row{{s, p, tok, false}})
 	}
 	f := s.fork()
 	for i := range left {
-		got := step(t, d, []Row{{s, 5 + i, left[i], false}, {f, 5 + i, right[i], false}})
+		got := step(t, d, []Row{{s, 5 + i, left[i], true}, {f, 5 + i, right[i], true}})
 		if !equalBits(got[:vocab], wantLeft[5+i]) || !equalBits(got[vocab:], wantRight[5+i]) {
 			t.Fatalf("token %d after the fork differs", i)
 		}
@@ -202,12 +202,12 @@ func TestStepErrors(t *testing.T) {
 		room int
 		want string
 	}{
-		{"gap", []Row{{s, 1, 0, false}}, 1, "want 0, the next of its stream"},
-		{"twice", []Row{{s, 0, 0, false}, {s, 0, 0, false}}, 2, "want 1, the next of its stream"},
-		{"vocabulary", []Row{{s, 0, tokenizer.Token(m.Vocab), false}}, 1, "not in the vocabulary"},
-		{"negative", []Row{{s, 0, -1, false}}, 1, "not in the vocabulary"},
-		{"room", []Row{{s, 0, 0, false}}, 0, "room for logits"},
-		{"foreign", []Row{{foreign, 0, 0, false}}, 1, "another decoder"},
+		{"gap", []Row{{s, 1, 0, true}}, 1, "want 0, the next of its stream"},
+		{"twice", []Row{{s, 0, 0, true}, {s, 0, 0, true}}, 2, "want 1, the next of its stream"},
+		{"vocabulary", []Row{{s, 0, tokenizer.Token(m.Vocab), true}}, 1, "not in the vocabulary"},
+		{"negative", []Row{{s, 0, -1, true}}, 1, "not in the vocabulary"},
+		{"room", []Row{{s, 0, 0, true}}, 0, "room for logits"},
+		{"foreign", []Row{{foreign, 0, 0, true}}, 1, "another decoder"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -222,12 +222,12 @@ func TestStepErrors(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Step(ended, []Row{{s, 0, 0, false}}, make([]float32, m.Vocab)); err == nil || s.Len() != 0 {
+	if err := d.Step(ended, []Row{{s, 0, 0, true}}, make([]float32, m.Vocab)); err == nil || s.Len() != 0 {
 		t.Errorf("ended context: error %v, stream at %d", err, s.Len())
 	}
 	last := m.TextPositions
 	s.length = last // as if full
-	if err := d.Step(t.Context(), []Row{{s, last, 0, false}}, make([]float32, m.Vocab)); err == nil || !strings.Contains(err.Error(), "past the last") {
+	if err := d.Step(t.Context(), []Row{{s, last, 0, true}}, make([]float32, m.Vocab)); err == nil || !strings.Contains(err.Error(), "past the last") {
 		t.Errorf("full stream: error %v", err)
 	}
 }
@@ -240,7 +240,7 @@ func TestNotANumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
+	err = d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, true}}, make([]float32, d.Dims().Vocab))
 	if err == nil || !strings.Contains(err.Error(), "not a number") {
 		t.Errorf("error %v, want one that says what is not a number", err)
 	}
@@ -263,7 +263,7 @@ func TestLocateNaN(t *testing.T) {
 		d := open(t, "odd", Options{})
 		*tt.weight(d) = float32(math.NaN())
 		c := &Cross{d: d, layers: d.newCaches(d.dims.AudioPositions), positions: d.dims.AudioPositions} // keys and values are zero
-		err := d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
+		err := d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, true}}, make([]float32, d.Dims().Vocab))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want one that names %q", err, tt.want)
 		}

@@ -46,17 +46,17 @@ func TestTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	step(Row{Stream: a, Token: 5, NoLogits: true}) // reads no vocabulary head
+	step(Row{Stream: a, Token: 5}) // reads no vocabulary head
 	if got, want := a.traffic.Bytes, d.StepBytes(1)-d.head.Bytes(); got != want || a.traffic.Busy <= 0 {
 		t.Errorf("a step without logits: %+v, want %d bytes and some time", a.traffic, want)
 	}
 	a.traffic = Traffic{}
-	step(Row{Stream: a, Position: 1, Token: 6}, Row{Stream: a, Position: 2, Token: 7})
+	step(Row{Stream: a, Position: 1, Token: 6, WantLogits: true}, Row{Stream: a, Position: 2, Token: 7, WantLogits: true})
 	if got, want := a.traffic.Bytes, d.StepBytes(3); got != want {
 		t.Errorf("a step of two rows: %d bytes, want %d", got, want)
 	}
 	a.traffic = Traffic{}
-	step(Row{Stream: a, Position: 3, Token: 8}, Row{Stream: b, Token: 5}, Row{Stream: b, Position: 1, Token: 5})
+	step(Row{Stream: a, Position: 3, Token: 8, WantLogits: true}, Row{Stream: b, Token: 5, WantLogits: true}, Row{Stream: b, Position: 1, Token: 5, WantLogits: true})
 	got, want := a.traffic.Bytes+b.traffic.Bytes, d.StepBytes(4)+d.cacheBytes(d.dims.AudioPositions+2)
 	if got > want || got < want-1 || a.traffic.Busy != b.traffic.Busy {
 		t.Errorf("a step of two streams: %+v and %+v, want %d bytes together", a.traffic, b.traffic, want)

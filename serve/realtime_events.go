@@ -245,7 +245,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 			sentence = inSession(r.Words, r.Start)
 		}
 		for r.Last || !diarizes {
-			n := live.SentenceLength(sentence, r.Last)
+			n := live.PhraseLength(sentence, r.Last)
 			if n == 0 {
 				break
 			}

@@ -3,7 +3,6 @@ package transcribe
 import (
 	"context"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,25 +28,7 @@ type excerpt interface {
 type soundFile struct{ *audio.Spectrogram }
 
 func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, error) {
-	e, err := f.Excerpt(ctx, from, frames)
-	if err != nil {
-		return nil, err
-	}
-	pcm, err := f.Samples(ctx, from, frames)
-	return soundPart{e, from, slices.Clone(pcm)}, err
-}
-
-// A soundPart is an excerpt whose samples can be read again.
-type soundPart struct {
-	*audio.Excerpt
-	from int // frame
-	pcm  []float32
-}
-
-// Samples implements sampler.
-func (p soundPart) Samples(_ context.Context, frame, n int) ([]float32, error) {
-	at := func(frame int) int { return min(max(frame-p.from, 0)*audio.HopLength, len(p.pcm)) }
-	return p.pcm[at(frame):at(frame+n)], nil
+	return f.Excerpt(ctx, from, frames)
 }
 
 // A chunk is a part of a span that is transcribed window after window, beside other chunks. Its

@@ -47,7 +47,7 @@ type gap struct {
 // cover examines the stretches without words in what a window covers. If it left out speech that a second decoding
 // finds, cover returns that retry, to which the window is cut, as the next window.
 func (r *transcription) cover(ctx context.Context, w *window) (next *window, err error) {
-	if r.t.opt.Strategy == Upstream || r.t.provisional {
+	if r.t.opt.Strategy == Upstream || r.t.pass.Provisional {
 		return nil, nil
 	}
 	gaps, err := r.findGaps(ctx, w)

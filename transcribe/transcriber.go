@@ -35,8 +35,7 @@ type Transcriber struct {
 	draftText        *assistant.ReferenceText // made of draftCues; nil without a text
 	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
 	warnsUseless     bool                     // warns if the text to draft from was useless
-	provisional      bool                     // another text follows: speech without words is not decoded again
-	soundSoFar       int                      // frames of sound, if the text is provisional
+	pass             Pass                     // over live sound, if it is one
 }
 
 // New checks the options against the model. The error joins an *OptionError for each wrong option, or says what the model
@@ -69,20 +68,31 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// Variant returns a Transcriber like t with another language and initial prompt. If the text is provisional, since
-// another pass replaces it, nothing is decoded twice: the temperature is 0, and speech without words stays so; windows
-// are as short as soundSoFar, in frames, allows. All else stays, also the text to draft from and the draft model with
-// the options that New gave it. Variant is cheap: live sound needs a new one for every pass.
-func (t *Transcriber) Variant(language, prompt string, provisional bool, soundSoFar int) (*Transcriber, error) {
+// A Pass says how live sound is transcribed once more, by [Transcriber.ForPass].
+type Pass struct {
+	Language, Prompt string // in place of those of the options
+
+	// Spoken means that a detector has heard speech: the text is not checked for it.
+	Spoken bool
+
+	// Provisional text is replaced by that of another pass, so nothing is decoded twice: the temperature is 0, and
+	// speech without words stays so. Windows are as short as the sound so far, of SoundFrames, allows.
+	Provisional bool
+	SoundFrames int
+}
+
+// ForPass returns a Transcriber like t for one pass over live sound. All else stays, also the text to draft from and the
+// draft model with the options that New gave it. It is cheap.
+func (t *Transcriber) ForPass(p Pass) (*Transcriber, error) {
 	n, o := *t, t.opt
-	o.Language, o.Multilingual = language, o.Multilingual && language == ""
-	o.InitialPrompt = prompt
-	if n.provisional, n.soundSoFar = provisional, soundSoFar; provisional {
+	o.Language, o.Multilingual = p.Language, o.Multilingual && p.Language == ""
+	o.InitialPrompt, o.SkipSpeechCheck = p.Prompt, o.SkipSpeechCheck || p.Spoken
+	if n.pass = p; p.Provisional {
 		o.Temperatures = []float64{0}
 	}
 	n.opt, n.language, n.allowed = o, nil, nil
 	var err error
-	n.prompt, err = n.encodeText("InitialPrompt", prompt)
+	n.prompt, err = n.encodeText("InitialPrompt", p.Prompt)
 	return &n, errors.Join(o.check(), n.setLanguage(), err)
 }
 

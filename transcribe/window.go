@@ -55,8 +55,8 @@ func (t *Transcriber) encodedFrames(clip int) int {
 	whole := t.model.Dims.WindowFrames()
 	clip = min(clip, whole)
 	switch n := t.opt.AudioContext; {
-	case t.provisional: // it grows in steps of one second
-		frames := max(t.soundSoFar+liveMargin, liveLeast) + audio.FramesPerSecond - 1
+	case t.pass.Provisional: // it grows in steps of one second
+		frames := max(t.pass.SoundFrames+liveMargin, liveLeast) + audio.FramesPerSecond - 1
 		return min(whole, frames-frames%audio.FramesPerSecond)
 	case n > 0:
 		return framesPerStep * n

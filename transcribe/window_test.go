@@ -25,7 +25,7 @@ func TestEncodedFrames(t *testing.T) {
 		{"a long live pass", 0, true, 2900, 3000},
 	} {
 		tr := &Transcriber{model: &Model{Dims: model.Dims{AudioPositions: 1500}}, opt: Options{AudioContext: tt.context},
-			provisional: tt.live, soundSoFar: tt.clip}
+			pass: Pass{Provisional: tt.live, SoundFrames: tt.clip}}
 		if got := tr.encodedFrames(tt.clip); got != tt.want {
 			t.Errorf("%s: %d frames, want %d", tt.why, got, tt.want)
 		}

@@ -43,7 +43,7 @@ func TestEvalStatus(t *testing.T) {
 		{"good", with("-d", good), 0, ""},
 		{"bad sound", with("-d", bad), 1, "utterances have failed"},
 		{"no dataset", with(), 2, "--dataset PATH is missing"},
-		{"empty place", with("-d", t.TempDir()), 1, "dataset"},
+		{"empty place", with("-d", t.TempDir()), 2, "dataset"},
 		{"empty text", with("-d", silent), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl:dev")), 0, ""},
 		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: has no field of sound: the fields are"},

@@ -238,14 +238,14 @@ func (b *bench) passes(ctx context.Context) error {
 	stream := b.decoder.NewStream(cross)
 	defer stream.Close()
 	before := b.before()
-	if err := b.decoder.Step(ctx, rows(stream, 0, before, true), nil); err != nil {
+	if err := b.decoder.Step(ctx, rows(stream, 0, before, false), nil); err != nil {
 		return err
 	}
 	most := min(mostRows, b.dims.TextPositions-before)
 	logits := make([]float32, most*b.dims.Vocab)
 	return repeat(3*b.Stage, func() error {
 		for n := 1; n <= most; n++ {
-			pass := rows(stream, before, n, false)
+			pass := rows(stream, before, n, true)
 			if err := b.time(&b.passRuns[n-1], func() error { return b.decoder.Step(ctx, pass, logits) }); err != nil {
 				return err
 			}
@@ -258,10 +258,10 @@ func (b *bench) passes(ctx context.Context) error {
 // before returns how many tokens precede a pass: fewer if the model has few positions.
 func (b *bench) before() int { return min(position, b.dims.TextPositions/2) }
 
-func rows(s *decoder.Stream, from, n int, noLogits bool) []decoder.Row {
+func rows(s *decoder.Stream, from, n int, wantLogits bool) []decoder.Row {
 	all := make([]decoder.Row, n)
 	for i := range all {
-		all[i] = decoder.Row{Stream: s, Position: from + i, Token: tokenizer.Token(i), NoLogits: noLogits}
+		all[i] = decoder.Row{Stream: s, Position: from + i, Token: tokenizer.Token(i), WantLogits: wantLogits}
 	}
 	return all
 }

@@ -96,6 +96,8 @@ func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	}
 }
 
+var errNoObject = errors.New("malformed record: is no JSON object")
+
 // maxBad is how many invalid lines may come before the first record of a file.
 const maxBad = 20
 
@@ -117,7 +119,7 @@ func (l line) parse(name string) (*Record, error) {
 	case l.text[0] == '[':
 		err = errors.New("malformed record: is a JSON array, want a JSON object on each line: jq -c '.[]' arr.json > arr.jsonl")
 	case l.text[0] != '{':
-		err = errors.New("malformed record: is no JSON object")
+		err = errNoObject
 	case !utf8.Valid(l.text):
 		err = errors.New("malformed record: the text is not UTF-8: save it as UTF-8")
 	default:

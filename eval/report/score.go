@@ -1,6 +1,10 @@
 package report
 
-import "verity/transcript"
+import (
+	"cmp"
+
+	"verity/transcript"
+)
 
 // A Score is the result of one set. Its JSON is verity.report/2.
 type Score struct {
@@ -64,7 +68,14 @@ type Group struct {
 	WER            float64 `json:"wer"`
 
 	WERInterval *Interval `json:"wer_interval"` // null for fewer than ten utterances
+
+	CER           float64 `json:"cer"`
+	Substitutions int     `json:"substitutions"`
+	Deletions     int     `json:"deletions"`
+	Insertions    int     `json:"insertions"`
 }
+
+func (g Group) label() string { return cmp.Or(g.Name, "(none)") }
 
 // fewUtterances is the number of utterances below which there is no interval of error
 // rates: to resample fewer says nothing about others.

@@ -77,7 +77,10 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Group{{"", 1, 2, 0, nil}, {"de", 1, 2, 0.5, nil}, {"en", 1, 2, 0, nil}}
+	want := []Group{
+		{Scored: 1, ReferenceWords: 2}, {Name: "de", Scored: 1, ReferenceWords: 2, WER: 0.5, CER: 1.0 / 3, Substitutions: 1},
+		{Name: "en", Scored: 1, ReferenceWords: 2},
+	}
 	if diff := cmp.Diff(want, d.Scores[0].Groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
@@ -91,6 +94,11 @@ func TestGroups(t *testing.T) {
 	var page, text strings.Builder
 	if err := errors.Join(d.HTML(&page), d.Text(&text, false)); err != nil || !strings.Contains(page.String(), `<th scope="row">de</th>`) || !strings.Contains(text.String(), "\n  de ") {
 		t.Errorf("the groups are not shown: %v", err)
+	}
+	var table strings.Builder
+	if err := d.Table(&table); err != nil || strings.Count(table.String(), "\n") != 9 ||
+		!strings.Contains(table.String(), "\n| ours, de | 1 | 50.00 % | – | 33.33 % | 1 | 0 | 0 |  |\n") {
+		t.Errorf("%v: table\n%s", err, &table)
 	}
 	if len(d.notes()) != 0 {
 		t.Errorf("notes %q, want none", d.notes())
@@ -268,7 +276,7 @@ func TestEach(t *testing.T) {
 	}
 	line := `{"id": "u0", "reference": "cat", "hypothesis": "cat"}`
 	for text, want := range map[string]string{
-		"\ufeff" + line: "", "\ufeff\n" + line: "", "7\n": "is no JSON object", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line: jq",
+		"\ufeff" + line: "", "\ufeff\n" + line: "", "7\n": "is no file of records", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line: jq",
 		strings.Replace(line, `"u0"`, "7", 1): "id is of the wrong type, a JSON number", strings.Replace(line, `"cat"`, "\"c\xe9\"", 1): "not UTF-8",
 	} {
 		path := filepath.Join(dir, "other.jsonl")

@@ -171,6 +171,9 @@ func (s *Set) scoreOf(ctx context.Context, w *wer.Scorer, r *Record) (utterance,
 
 // noRecords reports a file that does not hold records.
 func noRecords(path string, first *LineError) error {
+	if errors.Is(first, errNoObject) {
+		return fmt.Errorf("%s: is no file of records: want records.jsonl or its directory, which eval and compare write", path)
+	}
 	return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write; line %d: %w",
 		path, first.Line, first.Err)
 }
@@ -309,7 +312,8 @@ func (s *Set) Score() *Score {
 	r.WERInterval = intervalOf(&s.corpus)
 	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
 		g := s.groups[value]
-		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate(), intervalOf(g)})
+		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate(), intervalOf(g),
+			g.Chars.Rate(), g.Words.Subs, g.Words.Dels, g.Words.Ins})
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()

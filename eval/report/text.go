@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +20,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", show.Line(note)))
 	}
 	if !slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Utterances > 0 }) {
-		p.failures(d.Scores[0]) // there is nothing to score
+		p.failures(d.Scores[0], "nothing to score: ") // no row could be used
 		return b.Flush()
 	}
 	for _, c := range d.Comparisons {
@@ -51,7 +50,10 @@ func (d *Document) Text(w io.Writer, color bool) error {
 			of = " of " + show.Line(s.Name)
 		}
 		p.worst(s, of)
-		p.failures(s)
+		if s.Failed > 0 {
+			fmt.Fprintln(b)
+		}
+		p.failures(s, "failed in "+show.Line(s.Name)+": ")
 	}
 	return b.Flush()
 }
@@ -102,7 +104,7 @@ func (s *Score) groupRows() (rows [][]string) {
 		if rows == nil {
 			rows = [][]string{{s.Name, "WER", "95 % interval", "utterances", "reference words"}}
 		}
-		rows = append(rows, []string{"  " + cmp.Or(g.Name, "(none)"), show.Percent(g.WER), g.WERInterval.Short(), show.Count(g.Scored), show.Count(g.ReferenceWords)})
+		rows = append(rows, []string{"  " + g.label(), show.Percent(g.WER), g.WERInterval.Short(), show.Count(g.Scored), show.Count(g.ReferenceWords)})
 	}
 	return rows
 }
@@ -183,11 +185,11 @@ func (p painter) word(w Word) string {
 	return show.Line(w.Reference)
 }
 
-func (p painter) failures(s *Score) {
+func (p painter) failures(s *Score, title string) {
 	if s.Failed == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\nfailed in %s\n", show.Line(s.Name))
+	fmt.Fprintf(p, "%s%s of %s failed\n", title, show.Count(s.Failed), show.Some(s.Utterances+s.Failed, "utterance"))
 	for _, f := range s.Failures {
 		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(strings.TrimPrefix(f.Error, f.ID+": ")))
 	}

@@ -41,8 +41,8 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// TestSentenceLength: a sentence ends with its mark, or with the utterance.
-func TestSentenceLength(t *testing.T) {
+// TestPhraseLength: a phrase ends with the mark of a sentence, with the utterance, or where the speaker changes.
+func TestPhraseLength(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		last bool
@@ -51,17 +51,13 @@ func TestSentenceLength(t *testing.T) {
 		{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1},
 		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2}, {"\"Mr. Hill", false, 0}, {"Yes. Mr. Hill", false, 1},
 	} {
-		if got := SentenceLength(said(tt.text, 0), tt.last); got != tt.want {
+		if got := PhraseLength(said(tt.text, 0), tt.last); got != tt.want {
 			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
 		}
 	}
-}
-
-// TestSpeakerParts: the part of a sentence by one speaker ends where the speaker changes.
-func TestSpeakerParts(t *testing.T) {
 	words := []transcript.Word{{Word: " Yes", Speaker: "A"}, {Word: " no", Speaker: "B"}, {Word: " so.", Speaker: "B"}, {Word: " And"}}
 	for from, want := range []int{1, 2, 1, 0} {
-		if got := SentenceLength(words[from:], false); got != want {
+		if got := PhraseLength(words[from:], false); got != want {
 			t.Errorf("from word %d: %d, want %d", from, got, want)
 		}
 	}

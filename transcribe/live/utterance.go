@@ -90,11 +90,10 @@ type Utterance struct {
 
 // A Transcriber transcribes live sound with one model and one set of options. It is safe for concurrent use.
 type Transcriber struct {
-	spoken    *transcribe.Transcriber // of utterances in which a detector heard speech
-	confirmer *transcribe.Transcriber // of others; confirms that they hold speech
-	opt       transcribe.Options
-	voices    *diarize.Options // how voices are identified; nil if they are not
-	step      float64          // 0 means DefaultStep
+	files  *transcribe.Transcriber
+	opt    transcribe.Options
+	voices *diarize.Options // how voices are identified; nil if they are not
+	step   float64          // 0 means DefaultStep
 }
 
 // DefaultStep is how many seconds of new sound a pass waits for.
@@ -118,16 +117,11 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 		voices, copied.Pool = &copied, m.Pool
 	}
 	o.InitialPrompt = lastBytes(o.InitialPrompt, maxPromptBytes)
-	confirmer, err := transcribe.New(m, o)
+	files, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, err
 	}
-	o.SkipSpeechCheck = true
-	spoken, err := transcribe.New(m, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Transcriber{spoken: spoken, confirmer: confirmer, opt: o, voices: voices}, nil
+	return &Transcriber{files: files, opt: o, voices: voices}, nil
 }
 
 // WithStep returns a Transcriber whose passes wait for some seconds of new sound. With a longer step, words come later,
@@ -140,14 +134,12 @@ func (t *Transcriber) WithStep(seconds float64) *Transcriber {
 
 // utterance returns a new utterance of a stream that begins at sample start.
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
-	files := t.spoken
-	if s.detector == nil { // a later Configure may change it while passes are made
-		files = t.confirmer
-	}
+	spoken := s.detector != nil // a later Configure may change it while passes are made
 	onePass := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 		*transcript.Transcript, []transcript.Cue, error,
 	) {
-		by, err := files.Variant(language, prompt, !last, (len(pcm)+audio.HopLength-1)/audio.HopLength)
+		by, err := t.files.ForPass(transcribe.Pass{Language: language, Prompt: prompt, Spoken: spoken,
+			Provisional: !last, SoundFrames: (len(pcm) + audio.HopLength - 1) / audio.HopLength})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -160,7 +152,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	return &Utterance{
 		Number: s.utterances, Start: start, onePass: onePass, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
 		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
-		stream: s, tracker: s.tracker, ended: make(chan struct{}), agreed: agreement{unfinished: files.Unfinished},
+		stream: s, tracker: s.tracker, ended: make(chan struct{}), agreed: agreement{unfinished: t.files.Unfinished},
 	}
 }
 
@@ -340,12 +332,11 @@ func (u *Utterance) markTranscribed(n int64) {
 	signal(u.stream.transcribed)
 }
 
-// SentenceLength returns the number of words in the sentence that the words begin with, or in its part by one speaker. The
-// last words of an utterance are one; otherwise it is 0 until the sentence ends.
-func SentenceLength(words []transcript.Word, last bool) (n int) {
-	if i := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }); i >= 0 {
-		n = i + 1
-	} else if last {
+// PhraseLength returns the number of words before the sentence ends or the speaker changes. The last words of an
+// utterance end a sentence; otherwise it is 0 until the sentence ends.
+func PhraseLength(words []transcript.Word, last bool) int {
+	n := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }) + 1
+	if n == 0 && last {
 		n = len(words)
 	}
 	for i := range n {

@@ -163,7 +163,21 @@ func (v *compareCommand) check(files []string) error {
 	if err := v.model.Assistant.Comparable(); err != nil {
 		return err
 	}
-	return v.prepare()
+	if err := v.prepare(); err != nil {
+		return err
+	}
+	return v.checkSearch()
+}
+
+// checkSearch returns an error if drafts are to be compared where none can be made.
+func (v *compareCommand) checkSearch() error {
+	switch assisted := slices.ContainsFunc(v.settings, func(s setting) bool { return s.assisted }); {
+	case assisted && v.opt.BeamSize > 1:
+		return cli.Usagef("--beam-size %d searches, and a search drafts nothing: leave it out, or compare --precision f16,int8", v.opt.BeamSize)
+	case assisted && v.opt.BestOf > 1 && v.opt.Temperatures[0] > 0:
+		return cli.Usagef("--best-of %d samples several texts, and those draft nothing: leave it out, or compare --precision f16,int8", v.opt.BestOf)
+	}
+	return nil
 }
 
 // checkVariants returns an error about variants that cannot be run.

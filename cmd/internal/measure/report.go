@@ -38,6 +38,7 @@ ids are those of a run, the two are compared.
   verity report out
   verity report --html report.html out/plain out/assisted
   verity report --by lang out
+  verity report --table base16 tiny
 
 Exit status: 0 done, 1 some utterance failed or a shard is missing, 2 wrong usage,
 3 records with the same model, dataset and options differ.`
@@ -46,6 +47,7 @@ Exit status: 0 done, 1 some utterance failed or a shard is missing, 2 wrong usag
 type reportFlags struct {
 	normalizer string
 	json       bool
+	table      bool
 	html       string
 
 	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
@@ -55,6 +57,7 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	cli.Bind(f, "normalizer", &r.normalizer)
 	cli.Bind(f, "json", &r.json)
 	cli.Bind(f, "html", &r.html)
+	f.BoolVar(&r.table, "table", false, "print a table in Markdown: a row for each run, and each group of --by")
 }
 
 // check reports why the files that the flags name could not be written.
@@ -97,6 +100,8 @@ func (r *reportFlags) write(e cli.Env, d *report.Document) error {
 		return page
 	case r.json:
 		return errors.Join(page, d.JSON(e.Out))
+	case r.table:
+		return errors.Join(page, d.Table(e.Out))
 	}
 	return errors.Join(page, d.Text(e.Out, e.Color()))
 }

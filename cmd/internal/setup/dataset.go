@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -71,8 +72,12 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case errors.Is(err, datasets.ErrSplit):
 		return nil, cli.Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
+	case errors.Is(err, fs.ErrNotExist) && hubName.MatchString(d.Path):
+		return nil, cli.Usagef("--%w; if it is on the Hub: datasets.load_dataset(%q, split=\"test\").to_parquet(\"test.parquet\")", err, d.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, cli.Usagef("--%w; want a directory or manifest on this machine", err)
+	case errors.Is(err, datasets.ErrKind):
+		return nil, cli.Usagef("--%w", err)
 	case err != nil:
 		return nil, err
 	}
@@ -80,6 +85,9 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	var columns *datasets.ColumnsError
 	empty := true // not even a broken row
 	for _, err := range data.All(ctx) {
+		if empty && errors.Is(err, datasets.ErrNoObject) {
+			return nil, cli.Usagef("--dataset %w", err)
+		}
 		first, empty = cmp.Or(first, err), false
 		if !errors.As(err, &columns) {
 			columns = nil
@@ -110,6 +118,9 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	}
 	return &Corpus{Name: d.Name(), All: data.All, Count: count}, nil
 }
+
+// hubName matches what may be the name of a dataset on the Hub.
+var hubName = regexp.MustCompile(`^[\w-]+/[\w.-]+$`)
 
 // Name identifies the utterances by the path and the flags that select from it.
 func (d *DatasetFlags) Name() string {

@@ -5,14 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
@@ -59,19 +56,21 @@ type listenCommand struct {
 	decoding  options.Decoding
 	log       cli.LogFlags
 	textFlags *pflag.FlagSet
-	formats   []transcript.Format
-	file      string // gets the text at the end; the words are also printed
+	formats   []transcript.Format // of the flag
+	format    transcript.Format   // to write
+	file      string              // gets the text at the end; the words are also printed
 	timed     bool
 	drawn     bool // a screen shows the words, also before they are confirmed
 
 	words   []transcript.Word // confirmed, and not yet written
+	unnamed []transcript.Word // confirmed, but their speakers are not known yet
 	speaker string            // of the last line
 	tr      transcript.Transcript
 }
 
 func Listen(e cli.Env) *cobra.Command {
 	l := &listenCommand{Env: e}
-	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.run)
+	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.listen)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))
@@ -97,37 +96,16 @@ func Listen(e cli.Env) *cobra.Command {
 	return c
 }
 
-func (l *listenCommand) run(ctx context.Context, args []string) error {
-	if l.file != "" && len(l.formats) == 0 {
-		var err error
-		if l.formats, _, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
-			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
-		}
-	}
-	format, printed := transcript.TXT, l.file == ""
-	if len(l.formats) > 0 {
-		format = l.formats[0]
-	}
-	switch {
-	case len(l.formats) > 1:
-		return cli.Usagef("--output-format: listen writes one format")
-	case !printed && exists(l.file):
-		return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
-	case printed && format == transcript.DOCX:
-		return cli.Usagef("--output-format docx is a binary file: add --out talk.docx")
-	case printed && l.timed && format != transcript.TXT:
-		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
-	}
-	if err := cmp.Or(output.Check(l.file), l.speakers.Check()); err != nil {
+func (l *listenCommand) listen(ctx context.Context, args []string) error {
+	if err := l.check(); err != nil {
 		return err
 	}
-	l.writing.Times = l.timed
 	decoding := l.decoding.Result(l.log.Logger(l.Env))
 	var err error
 	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &setup.SoundFlags{}); err != nil {
 		return err
 	}
-	l.drawn = l.OutTerminal && (format == transcript.TXT || !printed) && !l.timed && decoding.Speakers == nil
+	l.drawn = l.OutTerminal && l.prints() && !l.timed && decoding.Speakers == nil
 	done := l.Loading(&l.log, l.model.Name)
 	model, err := l.model.Load(ctx, decoding)
 	done()
@@ -140,73 +118,97 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 		return setup.InFlag(err)
 	}
 	l.tr.MadeBy = setup.Maker(model, &l.model, l.textFlags)
-	return l.transcribe(ctx, by, args, format)
+	return l.transcribe(ctx, by, args)
 }
+
+// check sets the format, and refuses flags that do not go together.
+func (l *listenCommand) check() error {
+	if l.file != "" && len(l.formats) == 0 {
+		var err error
+		if l.formats, _, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
+			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
+		}
+	}
+	l.format, l.writing.Times = transcript.TXT, l.timed
+	if len(l.formats) > 0 {
+		l.format = l.formats[0]
+	}
+	switch {
+	case len(l.formats) > 1:
+		return cli.Usagef("--output-format: listen writes one format")
+	case l.file != "" && exists(l.file):
+		return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
+	case l.file == "" && l.format == transcript.DOCX:
+		return cli.Usagef("--output-format docx is a binary file: add --out talk.docx")
+	case !l.prints() && l.timed:
+		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", l.format)
+	}
+	return cmp.Or(output.Check(l.file), l.speakers.Check())
+}
+
+// prints reports whether text is printed as it comes; otherwise standard output gets another format at the end.
+func (l *listenCommand) prints() bool { return l.format == transcript.TXT || l.file != "" }
 
 // transcribe writes text until the sound ends or ctx is cancelled. It ends the recorder and
 // closes the clip.
-func (l *listenCommand) transcribe(
-	ctx context.Context, by *live.Transcriber, args []string, format transcript.Format,
-) error {
+func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, args []string) error {
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	clip, rec, err := l.open(listening, args)
+	clip, end, err := l.open(listening, args)
 	if err != nil {
 		return err
-	}
-	l.tr.Name = "standard input"
-	if rec != nil {
-		l.tr.Name = "the microphone, by " + rec.name
 	}
 	if !l.log.Quiet && l.ErrTerminal {
 		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(l.tr.Name))
 	}
-	err = l.write(listening, by, clip, format)
-	if err != nil {
+	if err = l.write(listening, by, clip); err != nil {
 		stop()
 	}
-	if rec != nil {
-		if ended := rec.end(); ended != io.EOF && err == nil && ctx.Err() == nil {
-			err = fmt.Errorf("%s: %w", rec.name, ended)
-		}
+	if ended := end(); err == nil && ctx.Err() == nil {
+		err = ended
 	}
 	clip.Close() // it is only read
 	return err
 }
 
-// open opens standard input or the microphone, which a recorder reads.
-func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, rec *recorder, err error) {
+// open opens standard input or the microphone, which a recorder reads; end waits for the recorder.
+func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, end func() error, err error) {
 	if len(args) > 0 {
+		l.tr.Name = "standard input"
 		sound := setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}
 		if clip, err = sound.Clip(ctx, l.Env, args[0]); err == nil {
 			reportTrack(clip, &sound)
 		}
-		return clip, nil, err
+		return clip, func() error { return nil }, err
 	}
-	if rec, err = record(ctx); err != nil {
+	rec, err := record(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
+	l.tr.Name = "the microphone, by " + rec.name
 	if clip, err = (audio.Input{Raw: audio.SampleRate, Live: true}).OpenStream(ctx, rec.name, rec); err != nil {
 		rec.stop()
 		rec.end()
 	}
-	return clip, rec, err
+	return clip, func() error {
+		if err := rec.end(); err != nil {
+			return fmt.Errorf("%s: %w", rec.name, err)
+		}
+		return nil
+	}, err
 }
 
 // silenceMS is the silence that ends an utterance, as on the server's page: a fifth fewer words
 // are wrong than with OpenAI's 500 ms, and no later.
 const silenceMS = 1200
 
-// write writes text until the sound ends or ctx is cancelled.
-func (l *listenCommand) write(
-	ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format,
-) error {
-	s := &screen{w: l.Out, color: l.Color()}
+// write writes text until the sound ends or ctx is cancelled, and what needs the whole text after that.
+func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip) error {
 	turns := live.DefaultTurns()
 	turns.SilenceMS = silenceMS
 	sound := &liveClip{ctx, clip.Arrivals(ctx, 0)}
+	s := &screen{w: l.Out, color: l.Color()}
 	var failed error
-	var unnamed []transcript.Word // confirmed words whose speakers are not known yet
 	for r, err := range by.Listen(context.WithoutCancel(ctx), sound, turns) {
 		if failed = err; failed != nil {
 			break // the words until then are still written
@@ -217,47 +219,52 @@ func (l *listenCommand) write(
 			l.tr.SetTurnTexts()
 			break // nothing follows
 		}
-		l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
-		l.tr.Stats.Add(r.Stats)
-		fresh := r.Confirmed
-		if l.speakers.Voices != nil {
-			if fresh, unnamed = r.Words, append(unnamed, r.Confirmed...); r.Last { // of a whole utterance, with speakers
-				unnamed = nil
-			}
-		}
-		for _, w := range fresh {
-			w.Start, w.End = w.Start+r.Start, w.End+r.Start
-			l.words = append(l.words, w)
-		}
-		if l.drawn {
-			err = s.show(r.Confirmed, r.Tentative, r.Last)
-		}
-		for n := live.SentenceLength(l.words, r.Last); n > 0 && err == nil; n = live.SentenceLength(l.words, r.Last) {
-			err = l.phrase(l.words[:n], format)
-			l.words = l.words[n:]
-		}
-		if err != nil {
+		if err := l.add(r, s); err != nil {
 			return cannotWrite(err)
 		}
 	}
 	transcribe.ReportDamage(clip, &l.tr, l.log.Logger(l.Env))
-	var err error
-	if l.words = append(l.words, unnamed...); len(l.words) > 0 { // a pass failed within a sentence
-		err = l.phrase(l.words, format)
+	if l.words = append(l.words, l.unnamed...); len(l.words) > 0 { // a pass failed within a sentence
+		if err := l.phrase(l.words); err != nil {
+			return cmp.Or(failed, cannotWrite(err))
+		}
 	}
-	written := func(w io.Writer) error { return l.writing.Write(w, format, &l.tr) }
+	written := func(w io.Writer) error { return l.writing.Write(w, l.format, &l.tr) }
 	switch {
-	case err != nil:
 	case l.file != "":
 		return cmp.Or(failed, output.Write(l.file, l.Out, written))
-	case format != transcript.TXT:
-		err = written(l.Out)
+	case !l.prints():
+		return cmp.Or(failed, cannotWrite(written(l.Out)))
 	}
-	return cmp.Or(failed, cannotWrite(err))
+	return failed
+}
+
+// add draws what a pass heard, and writes the phrases that are whole.
+func (l *listenCommand) add(r live.Result, s *screen) (err error) {
+	l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
+	l.tr.Stats.Add(r.Stats)
+	fresh := r.Confirmed
+	if l.speakers.Voices != nil {
+		if fresh, l.unnamed = r.Words, append(l.unnamed, r.Confirmed...); r.Last { // of a whole utterance, with speakers
+			l.unnamed = nil
+		}
+	}
+	for _, w := range fresh {
+		w.Start, w.End = w.Start+r.Start, w.End+r.Start
+		l.words = append(l.words, w)
+	}
+	if l.drawn {
+		err = s.show(r.Confirmed, r.Tentative, r.Last)
+	}
+	for n := live.PhraseLength(l.words, r.Last); n > 0 && err == nil; n = live.PhraseLength(l.words, r.Last) {
+		err = l.phrase(l.words[:n])
+		l.words = l.words[n:]
+	}
+	return err
 }
 
 // phrase writes confirmed words as a segment.
-func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format) (err error) {
+func (l *listenCommand) phrase(words []transcript.Word) (err error) {
 	var text strings.Builder
 	for _, w := range words {
 		text.WriteString(w.Word)
@@ -266,77 +273,13 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
 		Text: text.String(), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
 	}
-	if format != transcript.TXT || l.file != "" {
+	if !l.prints() || l.file != "" {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
 	}
-	if (format == transcript.TXT || l.file != "") && !l.drawn {
+	if l.prints() && !l.drawn {
 		_, err = fmt.Fprintln(l.Out, s.Line(l.speaker, l.timed))
 		l.speaker = s.Speaker
 	}
 	return err
-}
-
-// A screen shows confirmed words on a terminal, followed by words that may still change. It
-// breaks rows itself, since it cannot redraw text that has wrapped.
-type screen struct {
-	w     io.Writer
-	color bool
-	row   string // confirmed words in the last row
-}
-
-func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) error {
-	width := columns()
-	var out strings.Builder
-	out.WriteString("\r\x1b[K")
-	for _, w := range confirmed {
-		word := show.Line(w.Word)
-		if s.row != "" && uniseg.StringWidth(s.row+word) > width {
-			out.WriteString(s.row + "\n")
-			s.row = ""
-		}
-		if s.row == "" {
-			word = strings.TrimLeft(word, " ")
-		}
-		s.row += word
-	}
-	out.WriteString(s.row)
-	if last {
-		if s.row != "" {
-			out.WriteString("\n")
-		}
-		s.row = ""
-	} else {
-		rest := show.Line(tentative)
-		if s.row == "" {
-			rest = strings.TrimLeft(rest, " ")
-		}
-		rest = fitting(rest, width-uniseg.StringWidth(s.row))
-		if s.color && rest != "" {
-			rest = "\x1b[2m" + rest + "\x1b[22m"
-		}
-		out.WriteString(rest)
-	}
-	_, err := io.WriteString(s.w, out.String())
-	return err
-}
-
-// columns is how many columns of a terminal a row may fill.
-func columns() int {
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 1 {
-		return w - 1
-	}
-	return 79
-}
-
-// fitting returns the beginning of a text that fits into n columns.
-func fitting(text string, columns int) string {
-	at, width := 0, 0
-	for g := uniseg.NewGraphemes(text); g.Next(); {
-		if width += g.Width(); width > columns {
-			break
-		}
-		_, at = g.Positions()
-	}
-	return text[:at]
 }

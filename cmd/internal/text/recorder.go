@@ -71,7 +71,11 @@ func record(ctx context.Context) (*recorder, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		failed = append(failed, fmt.Sprintf("%s: %v", args[0], err))
+		name := args[0]
+		if i := slices.Index(args, "-f"); name == "ffmpeg" {
+			name += " " + args[i+1] // several devices are tried
+		}
+		failed = append(failed, fmt.Sprintf("%s: %v", name, err))
 	}
 	const orPipe = "; or pipe sound in: verity listen -"
 	if failed != nil {
@@ -113,21 +117,24 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		defer time.AfterFunc(rec.cmd.WaitDelay, stop).Stop()
 	}
 	err = rec.end()
-	if !inTime && len(*rec.stderr) == 0 {
+	switch {
+	case !inTime && len(*rec.stderr) == 0:
 		err = fmt.Errorf("it gave no sound for %v", recorderTimeout)
+	case err == nil:
+		err = errors.New("it gave no sound")
 	}
 	return nil, err
 }
 
-// end waits for the end of the program and returns why it ended: its first message, or io.EOF.
+// end waits for the end of the program and returns why it failed, by its first message if there is one.
 func (r *recorder) end() error {
 	defer r.stop()
 	err := r.cmd.Wait()
 	if text, _, _ := strings.Cut(strings.TrimSpace(string(*r.stderr)), "\n"); text != "" {
 		return errors.New(text)
 	}
-	if err == nil || errors.Is(err, context.Canceled) {
-		err = io.EOF
+	if errors.Is(err, context.Canceled) {
+		return nil
 	}
 	return err
 }

@@ -389,7 +389,7 @@ func blocks(ctx context.Context, r request) (answer, error) {
 			s.Cut(at)
 			rows, logits := make([]decoder.Row, size), make([]float32, size*vocab)
 			for k := range rows {
-				rows[k] = decoder.Row{Stream: s, Position: at + k, Token: tokens[at+k]}
+				rows[k] = decoder.Row{Stream: s, Position: at + k, Token: tokens[at+k], WantLogits: true}
 			}
 			err = errors.Join(err, n.decoder.Step(ctx, rows, logits))
 			return slices.Collect(slices.Chunk(logits, vocab))
