@@ -23,12 +23,11 @@ func completionCommand(root *cobra.Command) {
 	}
 }
 
-// plainUsage makes the help of every flag a single line without backquotes, since shells show it
-// as it is, up to the first newline.
+// plainUsage makes the help of every flag a single line without backquotes, since shells and the
+// manual show it as it is.
 func plainUsage(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		_, text := pflag.UnquoteUsage(f)
-		f.Usage = strings.ReplaceAll(text, "\n", "; ")
+		f.Usage = strings.ReplaceAll(cli.Meaning(f), "\n", "; ")
 	})
 	for _, sub := range c.Commands() {
 		plainUsage(sub)

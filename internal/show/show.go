@@ -154,3 +154,25 @@ func unsafe(r rune) bool {
 	}
 	return false
 }
+
+// Fold breaks text into lines of at most width characters. A newline stays one, with the
+// indentation after it.
+func Fold(text string, width int) (lines []string) {
+	for part := range strings.SplitSeq(text, "\n") {
+		indent := part[:len(part)-len(strings.TrimLeft(part, " "))]
+		line := ""
+		for word := range strings.FieldsSeq(part) {
+			switch {
+			case line == "":
+				line = indent + word
+			case len([]rune(line))+1+len([]rune(word)) > width:
+				lines = append(lines, line)
+				line = indent + word
+			default:
+				line += " " + word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -39,16 +39,11 @@ func (b *Bar) Set(text string, share float64) {
 	b.drawn.Set64(min(int64(share*barSteps), barSteps-1)) // a full bar would disappear
 }
 
-// hide removes the bar from the terminal until the next Set, which draws it below new output.
-func (b *Bar) hide() {
+// Clear removes the bar; the next Set draws a new one, below new output.
+func (b *Bar) Clear() {
 	if b.drawn != nil {
 		b.drawn.Clear()
 	}
-}
-
-// Clear removes the bar; the next Set draws a new one.
-func (b *Bar) Clear() {
-	b.hide()
 	b.drawn = nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/options"
+	"verity/internal/show"
 )
 
 // Annotations of flags.
@@ -60,7 +62,7 @@ const shortHelp = "short-help"
 // AddHelp gives a command and those under it two levels of help: -h fits on one screen,
 // --help shows everything.
 func AddHelp(c *cobra.Command) {
-	UseHelpTemplate(c)
+	c.SetHelpFunc(Help)
 	c.Flags().Bool("help", false, "explain everything")
 	setHelp := func(string) error { return c.Flags().Set("help", "true") }
 	c.Flags().BoolFuncP(shortHelp, "h", "show the common flags", setHelp)
@@ -70,59 +72,36 @@ func AddHelp(c *cobra.Command) {
 	}
 }
 
-// UseHelpTemplate makes the help of a command look like that of this program.
-func UseHelpTemplate(c *cobra.Command) {
-	cobra.AddTemplateFunc("page", newPage)
-	c.SetHelpTemplate(helpTemplate)
-}
-
-const helpTemplate = `{{with page .}}{{.Text}}
-
-Usage:
-  {{.Usage}}
-{{range .Sections}}
-{{.Title}}:
-{{range .Items}}{{.}}
-{{end}}{{end}}{{if .Hint}}
-{{.Hint}}
-{{end}}{{end}}`
-
-// A page is what the template shows. A row of a section may have several lines.
-type page struct {
-	Text, Usage, Hint string
-	Sections          []Group[string]
-}
-
 // Columns at which the text of a row begins. With -h it is always beside the name.
 const commandColumn, flagColumn, shortColumn = 15, 26, 35
 
-func newPage(c *cobra.Command) page {
-	p := page{Text: foldText(cmp.Or(c.Long, c.Short+".")), Usage: c.UseLine()}
+// Help prints the help of a command: all of it, or with -h one screen.
+func Help(c *cobra.Command, _ []string) {
+	text, hint := foldText(cmp.Or(c.Long, c.Short+".")), ""
 	short, column, meaning := c.Flags().Changed(shortHelp), flagColumn, Meaning
 	if short {
-		p.Text, column, meaning = c.Short, shortColumn, shortMeaning
-		p.Hint = fmt.Sprintf("%q shows the full help.", c.CommandPath()+" --help")
+		text, column, meaning = c.Short, shortColumn, shortMeaning
+		hint = fmt.Sprintf("\n%q shows the full help.\n", c.CommandPath()+" --help")
 	}
+	text += "\n\nUsage:\n  " + c.UseLine() + "\n"
 	for _, g := range CommandGroups(c) {
-		section := Group[string]{Title: g.Title}
+		text += "\n" + g.Title + ":\n"
 		for _, sub := range g.Items {
-			section.Items = append(section.Items, layOut(sub.Name(), sub.Short, commandColumn))
+			text += layOut(sub.Name(), sub.Short, commandColumn)
 		}
-		p.Sections = append(p.Sections, section)
-		p.Hint = fmt.Sprintf("\"%s COMMAND -h\" shows common flags, --help shows everything.", c.CommandPath())
+		hint = fmt.Sprintf("\n\"%s COMMAND -h\" shows common flags, --help shows everything.\n", c.CommandPath())
 	}
 	for _, g := range FlagGroups(c, short) {
-		section := Group[string]{Title: g.Title}
+		text += "\n" + g.Title + ":\n"
 		for _, f := range g.Items {
 			name := Written(f)
 			if f.Shorthand == "" {
 				name = "    " + name
 			}
-			section.Items = append(section.Items, layOut(name, meaning(f), column))
+			text += layOut(name, meaning(f), column)
 		}
-		p.Sections = append(p.Sections, section)
 	}
-	return p
+	io.WriteString(c.OutOrStdout(), text+hint)
 }
 
 // A Group is a heading of help with commands, flags or rows under it.
@@ -235,15 +214,15 @@ func shortMeaning(f *pflag.Flag) string {
 	return text
 }
 
-// layOut puts a text at a column beside its name, or below a long name.
+// layOut returns a row: a text at a column beside its name, or below a long name.
 func layOut(name, text string, column int) string {
 	head := "  " + name
 	gap := column - len([]rune(head))
 	if gap < 2 {
 		head, gap = head+"\n", column
 	}
-	lines := Fold(text, HelpWidth-column)
-	return head + strings.Repeat(" ", gap) + strings.Join(lines, "\n"+strings.Repeat(" ", column))
+	lines := show.Fold(text, HelpWidth-column)
+	return head + strings.Repeat(" ", gap) + strings.Join(lines, "\n"+strings.Repeat(" ", column)) + "\n"
 }
 
 // foldText folds the paragraphs of a text to the width of help. Indented lines, which are
@@ -253,31 +232,9 @@ func foldText(text string) string {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		block = strings.ReplaceAll(block, "\t", "  ")
 		if !strings.HasPrefix(block, " ") {
-			block = strings.Join(Fold(strings.ReplaceAll(block, "\n", " "), HelpWidth), "\n")
+			block = strings.Join(show.Fold(strings.ReplaceAll(block, "\n", " "), HelpWidth), "\n")
 		}
 		out = append(out, block)
 	}
 	return strings.Join(out, "\n\n")
-}
-
-// Fold breaks text into lines of at most width characters. A newline stays one, with the
-// indentation after it.
-func Fold(text string, width int) (lines []string) {
-	for part := range strings.SplitSeq(text, "\n") {
-		indent := part[:len(part)-len(strings.TrimLeft(part, " "))]
-		line := ""
-		for word := range strings.FieldsSeq(part) {
-			switch {
-			case line == "":
-				line = indent + word
-			case len([]rune(line))+1+len([]rune(word)) > width:
-				lines = append(lines, line)
-				line = indent + word
-			default:
-				line += " " + word
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -167,17 +167,7 @@ func (p *Progress) draw(now time.Time, share float64, text, line string) {
 	}
 }
 
-// Hide removes the bar to make room for a line of output. The next change draws it again below.
-func (p *Progress) Hide() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bar.hide()
-}
-
-// Clear removes the bar for good.
+// Clear removes the bar to make room for output. The next change draws it again below.
 func (p *Progress) Clear() {
 	if p == nil {
 		return

@@ -40,7 +40,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	j.workerFlags.AddFlagSet(j.textFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Normalize)
-	cli.UseHelpTemplate(c)
+	c.SetHelpFunc(cli.Help)
 	c.SilenceUsage, c.SilenceErrors = true, true
 	return j
 }

@@ -237,7 +237,7 @@ type textTable struct{ strings.Builder }
 const labelWidth = 17
 
 func (s *textTable) row(label, format string, args ...any) {
-	for _, line := range cli.Fold(fmt.Sprintf(format, args...), cli.HelpWidth-labelWidth) {
+	for _, line := range show.Fold(fmt.Sprintf(format, args...), cli.HelpWidth-labelWidth) {
 		fmt.Fprintf(s, "%-*s%s\n", labelWidth, label, line)
 		label = ""
 	}

@@ -100,7 +100,7 @@ func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, ba
 		if t.dir != "" {
 			j = <-done
 		} else if len(jobs) > 1 && !t.log.Quiet {
-			bar.Hide()
+			bar.Clear()
 			t.note("%s:\n", show.Name(j.name))
 		}
 		err := t.show(j, bar)
@@ -252,7 +252,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 	text := t.newPrinter()
 	err := j.begin(func(s transcript.Segment) error {
 		if t.OutTerminal {
-			bar.Hide() // it may be on the same terminal
+			bar.Clear() // it may be on the same terminal
 		}
 		return cannotWrite(text.add(s))
 	})
@@ -260,7 +260,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 		return err
 	}
 	<-j.ended
-	bar.Hide()
+	bar.Clear()
 	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"verity/cmd/internal/cli"
 	"verity/internal/show"
 	"verity/transcript"
 )
@@ -63,7 +62,7 @@ func (p *printer) line(s transcript.Segment) error {
 	}
 	p.speaker = s.Speaker
 	if t.OutTerminal && len(s.Origins) == 0 { // Fold would count escape sequences as text
-		text = strings.Join(cli.Fold(text, columns()), "\n")
+		text = strings.Join(show.Fold(text, columns()), "\n")
 	}
 	_, err := fmt.Fprintln(t.Out, text)
 	return err
@@ -88,7 +87,7 @@ func (p *printer) part(text string, begins bool) error {
 		return nil
 	}
 	text = show.Text(text)
-	lines := cli.Fold(p.open+text, columns())
+	lines := show.Fold(p.open+text, columns())
 	for _, line := range lines[:len(lines)-1] {
 		if _, err := fmt.Fprintln(t.Out, line); err != nil {
 			return err
