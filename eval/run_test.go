@@ -191,23 +191,7 @@ func killed(t *testing.T, dir, file string) {
 	t.Logf("%d kills", kills)
 }
 
-// TestKill kills runs: in the end the records are those of one that nothing disturbed.
-func TestKill(t *testing.T) {
-	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
-		if _, err := Run(t.Context(), slowly(hearer{}.engine), shelf(60), Options{Dir: dir, Workers: 2}); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	dir := t.TempDir()
-	killed(t, dir, "records.jsonl")
-	got := read(t, filepath.Join(dir, "records.jsonl"))
-	if _, want := run(t, t.TempDir(), 60, Options{}); untimed([]byte(counted(t, []byte(got)))) != string(want) {
-		t.Errorf("the records differ from those of one run:\n%s", cmp.Diff(string(want), untimed([]byte(counted(t, []byte(got))))))
-	}
-}
-
-// TestKillCompare is TestKill for both variants of a comparison.
+// TestKillCompare kills comparisons: in the end the records of both variants are those of one that nothing disturbed.
 func TestKillCompare(t *testing.T) {
 	into := func(dir string, baseline, assisted Engine) *report.Comparison {
 		_, c := compare(t, duo{baseline, assisted}, 40, CompareOptions{Dir: dir})

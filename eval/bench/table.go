@@ -52,7 +52,7 @@ func (r *Result) summary(p *printer) {
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + tokens*r.Step.Seconds
 	p.line("%.3g times as fast as speech: %s with %d tokens take %s, decoded plainly.",
 		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), tokens, show.Seconds(window))
-	if busy := Busy(r.Ceiling.Spread); busy != "" {
+	if busy := show.Busy(r.Ceiling.Spread); busy != "" {
 		p.line("%s", busy)
 	}
 	p.line("")
@@ -67,16 +67,6 @@ func (r *Result) cached() bool {
 		}
 	}
 	return r.Step.MBU > clearly
-}
-
-// Busy returns a sentence if the same thing, measured several times, varied so much that other work must have slowed
-// it; empty otherwise. spread is the largest value over the smallest.
-func Busy(spread float64) string {
-	const noisy = 1.3
-	if spread > noisy {
-		return fmt.Sprintf("The machine was busy (what it can do varied by %.2g×): measure again later.", spread)
-	}
-	return ""
 }
 
 func (r *Result) title() string {

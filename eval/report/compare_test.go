@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -176,40 +175,6 @@ func TestJoin(t *testing.T) {
 	}
 	if i := slices.IndexFunc(c.Differences, func(f Difference) bool { return f.ID == a[9].ID }); c.Differences[i].Text.Assisted != "failed: lost" || c.Differences[i].Text.Baseline != a[9].Hypothesis {
 		t.Errorf("texts of a difference: %+v", c.Differences[i].Text)
-	}
-}
-
-// TestCompareJSON holds the fields of verity.compare/2 that others rely on.
-func TestCompareJSON(t *testing.T) {
-	var b bytes.Buffer
-	if err := compared(t, 20, nil).JSON(&b); err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(b.Bytes(), &m); err != nil {
-		t.Fatal(err)
-	}
-	at := func(path string) any {
-		var v any = m["pairs"].([]any)[0]
-		for _, name := range strings.Split(path, ".") {
-			o, _ := v.(map[string]any)
-			if v = o[name]; v == nil {
-				t.Errorf("%s is not there", path)
-			}
-		}
-		return v
-	}
-	for _, path := range strings.Fields(`utterances audio_seconds identical.tokens identical.logprobs identical.segments
-		wer.baseline wer.assisted seconds.mel.baseline seconds.encode.assisted seconds.cross_kv.baseline seconds.decode.assisted
-		speedup.decode.median speedup.decode.low speedup.decode.high speedup.total.median
-		acceptance.drafted acceptance.accepted acceptance.rate acceptance.histogram acceptance.mean_kept`) {
-		at(path)
-	}
-	if m["schema"] != CompareSchema || m["verdict"] != "identical" || len(m["arms"].([]any)) != 2 {
-		t.Errorf("schema %v, verdict %v", m["schema"], m["verdict"])
-	}
-	if _, ok := m["pairs"].([]any)[0].(map[string]any)["predicted_speedup"]; !ok {
-		t.Error("predicted_speedup is not there")
 	}
 }
 

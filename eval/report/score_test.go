@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -161,30 +160,8 @@ func TestSetFailures(t *testing.T) {
 	}
 }
 
-// TestScoreJSON holds the fields of verity.report/2 that others rely on.
-func TestScoreJSON(t *testing.T) {
-	var b strings.Builder
-	d := &Document{Scores: []*Score{scored(t, "", "en", [2]string{"a b", "a c"})}}
-	if err := d.JSON(&b); err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal([]byte(b.String()), &m); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range strings.Fields("utterances reference_words substitutions deletions insertions wer wer_interval cer exact audio_seconds rtfx") {
-		if _, ok := m[name]; !ok {
-			t.Errorf("no field %s in %s", name, b.String())
-		}
-	}
-	if m["schema"] != Schema || m["wer"] != 0.5 {
-		t.Errorf("schema %v, wer %v", m["schema"], m["wer"])
-	}
-}
-
 // TestManyRecords scores twenty thousand utterances, seventy megabytes of records,
 // and checks that what is kept of them is small.
-// BenchmarkReport has time and peak.
 func TestManyRecords(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs make test-all: writes 70 MB")

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"verity/transcript"
 )
@@ -70,27 +68,6 @@ func TestMixed(t *testing.T) {
 	if err := s.Add(t.Context(), y); err == nil || !strings.Contains(err.Error(), y.ID) {
 		t.Errorf("without files: %v, want an error that names the utterances", err)
 	}
-}
-
-// TestStopsEarly checks that an error at the beginning of a long file ends the
-// reading of the rest, and those who read.
-func TestStopsEarly(t *testing.T) {
-	path := crowded(t, 3000, "")
-	other := filepath.Join(t.TempDir(), "other.jsonl")
-	writeRecords(t, other, made(1, false))
-	before := runtime.NumGoroutine()
-	s, _ := NewSet("set", "")
-	err := s.AddAll(t.Context(), Files{"both", []string{other, path}})
-	if err == nil || !strings.Contains(err.Error(), "records of different runs") {
-		t.Errorf("%v, want one that says that runs are mixed", err)
-	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines are left, %d were there before", runtime.NumGoroutine(), before)
 }
 
 // TestShards gives shards of so many rows each: which of them are missing, and which

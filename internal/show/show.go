@@ -176,3 +176,13 @@ func Fold(text string, width int) (lines []string) {
 	}
 	return lines
 }
+
+// Busy returns a sentence if the same thing, measured several times, varied so much that other work must have slowed
+// it; empty otherwise. spread is the largest value over the smallest.
+func Busy(spread float64) string {
+	const noisy = 1.3
+	if spread > noisy {
+		return fmt.Sprintf("The machine was busy (what it can do varied by %.2g×): measure again later.", spread)
+	}
+	return ""
+}

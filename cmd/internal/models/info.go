@@ -314,7 +314,7 @@ func (i *Properties) printAuto(s *textTable) {
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
 		s.row("drafts", "%s", payment(i.Passes))
-		if busy := bench.Busy(i.Spread); busy != "" {
+		if busy := show.Busy(i.Spread); busy != "" {
 			s.row("", "%s", busy)
 		}
 	}

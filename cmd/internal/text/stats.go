@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
@@ -26,7 +25,7 @@ type totals struct {
 func measureBandwidth(pool *parallel.Pool, log *slog.Logger) float64 {
 	const half = 50 * time.Millisecond
 	a, b := kernel.ReadBandwidth(pool, half), kernel.ReadBandwidth(pool, half)
-	if busy := bench.Busy(max(a, b) / min(a, b)); busy != "" {
+	if busy := show.Busy(max(a, b) / min(a, b)); busy != "" {
 		log.Warn(busy)
 	}
 	return max(a, b)

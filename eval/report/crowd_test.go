@@ -7,10 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime/metrics"
 	"strings"
 	"testing"
-	"time"
 
 	"verity/tokenizer"
 	"verity/transcript"
@@ -89,82 +87,4 @@ func crowded(tb testing.TB, n int, assistant string) string {
 		tb.Fatal(err)
 	}
 	return f.Name()
-}
-
-// heap returns the bytes of memory that this process has from the system for its
-// heap, garbage included.
-func heap() uint64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
-	metrics.Read(s)
-	sum := uint64(0)
-	for _, v := range s {
-		sum += v.Value.Uint64()
-	}
-	return sum
-}
-
-// peak runs f and returns the largest heap on the way.
-func peak(f func()) uint64 {
-	stop, most := make(chan bool), make(chan uint64)
-	go func() {
-		top := heap()
-		for tick := time.NewTicker(2 * time.Millisecond); ; {
-			select {
-			case <-tick.C:
-				top = max(top, heap())
-			case <-stop:
-				tick.Stop()
-				most <- max(top, heap())
-				return
-			}
-		}
-	}()
-	f()
-	close(stop)
-	return <-most
-}
-
-// BenchmarkReport scores a set, and compares two, of a hundred thousand utterances.
-// With VERITY_CROWD=FILE it leaves the records there.
-func BenchmarkReport(b *testing.B) {
-	const n = 100_000
-	path := crowded(b, n, "")
-	if keep := os.Getenv("VERITY_CROWD"); keep != "" {
-		if err := os.Rename(path, keep); err != nil {
-			b.Fatal(err)
-		}
-		path = keep
-	}
-	one := Files{"crowd", []string{path}}
-	for _, bb := range []struct {
-		name string
-		do   func() error
-	}{
-		{"score", func() error {
-			s, err := NewSet("crowd", "")
-			if err == nil {
-				err = s.AddAll(b.Context(), one)
-			}
-			if err == nil {
-				s.Score()
-			}
-			return err
-		}},
-		{"compare", func() error {
-			_, err := Load(b.Context(), []Files{one, one}, "", "")
-			return err
-		}},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			for b.Loop() {
-				top := peak(func() {
-					if err := bb.do(); err != nil {
-						b.Fatal(err)
-					}
-				})
-				b.ReportMetric(float64(top)/(1<<20), "MiB-heap")
-			}
-			b.ReportMetric(n/(b.Elapsed().Seconds()/float64(b.N)), "utterances/s")
-		})
-	}
 }
