@@ -3,6 +3,7 @@ package assistant
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,6 +78,16 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 // run decodes the window and returns the choices and the no-speech probability.
 func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, transcript.Drafts) {
 	t.Helper()
+	var session *decoder.Session
+	g := r.generate(t, a, p, temperature, func(s *decoder.Session, _ Drafter) Verifier { session = s; return s })
+	return g.Choices, session.NoSpeechProb, g.Stats.Drafts
+}
+
+// generate decodes the window with a verifier of its session.
+func (r *rig) generate(
+	t testing.TB, a Assistant, p Policy, temperature float32, verifier func(*decoder.Session, Drafter) Verifier,
+) Result {
+	t.Helper()
 	o := r.options(temperature)
 	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
@@ -86,14 +97,11 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	l := a.Open(r.audio)
 	defer l.Close()
 	l.Begin(o, p)
-	g, err := Generate(t.Context(), s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(cmp.Or(r.limit, 24)), Policy: p})
-	if err != nil {
-		t.Fatal(err)
+	g, err := Generate(t.Context(), verifier(s, l), l, Options{EOT: r.tok.EOT, Limit: s.Limit(cmp.Or(r.limit, 24)), Policy: p})
+	if err := errors.Join(err, g.ProposerErr); err != nil {
+		t.Fatalf("%T: %v", a, err)
 	}
-	if err := g.ProposerErr; err != nil {
-		t.Errorf("%T: %v", a, err)
-	}
-	return g.Choices, s.NoSpeechProb, g.Stats.Drafts
+	return g
 }
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.

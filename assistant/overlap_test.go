@@ -92,20 +92,11 @@ func TestOverlapSession(t *testing.T) {
 	for _, temperature := range []float32{0, 0.8} {
 		want, _, _ := r.run(t, None{}, Constant(0), temperature)
 		for name, a := range r.assistants() {
-			o := r.options(temperature)
-			s, err := r.d.NewSession(r.cross, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			l := a.Open(r.audio)
-			defer l.Close()
-			l.Begin(o, Constant(4))
-			w := MeasureOverlap(s, l, max(temperature, 0.5))
-			g, err := Generate(t.Context(), w, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			var w *OverlapMeter
+			g := r.generate(t, a, Constant(4), temperature, func(s *decoder.Session, l Drafter) Verifier {
+				w = MeasureOverlap(s, l, max(temperature, 0.5))
+				return w
+			})
 			if got := g.Choices; !slices.EqualFunc(got, want, sameBits) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}

@@ -147,20 +147,11 @@ func TestRejection(t *testing.T) {
 // temperature 0 rejection is greedy; other assistants end correctly.
 func TestRejectionSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
+	r.limit = 16
 	run := func(a Assistant, temperature float32) ([]decoder.Choice, transcript.Drafts) {
-		o := r.options(temperature)
-		s, err := r.d.NewSession(r.cross, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		l := a.Open(r.audio)
-		defer l.Close()
-		l.Begin(o, Constant(4))
-		g, err := Generate(t.Context(), NewRejectionVerifier(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := r.generate(t, a, Constant(4), temperature, func(s *decoder.Session, l Drafter) Verifier {
+			return NewRejectionVerifier(s, l, r.options(temperature).Sampling)
+		})
 		return g.Choices, g.Stats.Drafts
 	}
 	greedy, _, _ := r.run(t, None{}, Constant(0), 0)

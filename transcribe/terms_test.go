@@ -118,17 +118,6 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestTermsNumber: a full file of terms leaves room for those of a request.
-func TestTermsNumber(t *testing.T) {
-	full := slices.Repeat([]Term{{Text: "one"}}, MaxTerms+1000)
-	if err := checkTerms(full); err != nil {
-		t.Errorf("%d terms: %v", len(full), err)
-	}
-	if err := checkTerms(append(full, Term{Text: "one"})); err == nil {
-		t.Errorf("%d terms are accepted", len(full)+1)
-	}
-}
-
 // TestTermsUnspellable: the error names the term that a vocabulary without all bytes cannot spell.
 func TestTermsUnspellable(t *testing.T) {
 	var added []string

@@ -1,6 +1,9 @@
 package ctc
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 var never = float32(math.Inf(-1))
 
@@ -20,19 +23,12 @@ type aligner struct {
 // reset begins with an empty text.
 func (a *aligner) reset(f *Frames) {
 	a.frames, a.last = f, 0
-	a.blank, a.symbol = resized(a.blank, f.N+1), resized(a.symbol, f.N+1)
+	a.blank, a.symbol = slices.Grow(a.blank[:0], f.N+1)[:f.N+1], slices.Grow(a.symbol[:0], f.N+1)[:f.N+1]
 	a.blank[0], a.symbol[0] = 0, never
 	a.low, a.high = 0, f.N
 	for i := range f.N {
 		a.blank[i+1], a.symbol[i+1] = a.blank[i]+f.LogProb[i*f.Symbols], never
 	}
-}
-
-func resized(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return make([]float32, n)
-	}
-	return x[:n]
 }
 
 // add appends a symbol to the text.

@@ -250,16 +250,10 @@ const (
 // readWords reads the words of a language. Without them nothing is drafted, which costs only time,
 // so an unreadable list counts as none.
 func (a *Assistant) readWords(language string) *Words {
-	list, err := unpack(a.files, "words-"+language+".gz")
-	if err != nil {
-		return nil
-	}
-	pairs, err := unpack(a.files, "pairs-"+language+".gz")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	list, listErr := unpack(a.files, "words-"+language+".gz")
+	pairs, pairsErr := unpack(a.files, "pairs-"+language+".gz")
 	w, err := ReadWords(list, pairs)
-	if err != nil {
+	if err != nil || listErr != nil || pairsErr != nil && !errors.Is(pairsErr, fs.ErrNotExist) {
 		return nil
 	}
 	return w
