@@ -39,6 +39,7 @@ import (
 	"verity/assistant"
 	"verity/assistant/ctc"
 	"verity/audio"
+	"verity/internal/option"
 	"verity/model"
 	"verity/model/hub"
 	"verity/parallel"
@@ -143,7 +144,7 @@ func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, er
 func open(ctx context.Context, c *model.Checkpoint, name string, o Options) (*Model, error) {
 	m := &Model{Checkpoint: c, name: name, files: []io.Closer{c}}
 	if err := m.load(ctx, o, nil); err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, option.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -265,7 +266,7 @@ func DraftEncoder(target *model.Checkpoint, auto bool) (source *model.Checkpoint
 func (m *Model) Assisted(ctx context.Context, o Options) (*Model, error) {
 	other := &Model{Checkpoint: m.Checkpoint, name: m.name}
 	if err := other.load(ctx, o, m.Model); err != nil {
-		return nil, errors.Join(err, other.Close())
+		return nil, option.Join(err, other.Close())
 	}
 	return other, nil
 }
@@ -367,5 +368,5 @@ func (m *Model) Close() error {
 		problems = append(problems, f.Close())
 	}
 	m.files = nil
-	return errors.Join(problems...)
+	return option.Join(problems...)
 }

@@ -277,3 +277,11 @@ func TestSamplesOfIntegers(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestOneError: one wrong option is the error itself, not a join of one.
+func TestOneError(t *testing.T) {
+	_, err := verity.OpenFS(t.Context(), digits.Target(), "digits", verity.Options{Decoding: transcribe.Options{Language: "klingon"}})
+	if _, ok := err.(*transcribe.OptionError); !ok {
+		t.Errorf("got %T: %v", err, err)
+	}
+}

@@ -264,7 +264,7 @@ func (o Options) check() error {
 	wrong(o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","), "Multilingual", true,
 		"cannot be combined with one language, "+o.Language+"; name several, such as en,de, or leave the language out")
 	wrong(o.Pad != audio.PadAudio && o.Pad != audio.PadMel, "Pad", o.Pad, "must be audio or mel")
-	return errors.Join(all...)
+	return option.Join(all...)
 }
 
 // A limit is the allowed range of a numeric option, bounds included. An option set to an infinite

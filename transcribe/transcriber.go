@@ -45,10 +45,10 @@ func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m
 func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	o = o.WithDefaults()
 	t := &Transcriber{model: m, network: n, opt: o}
-	if err := errors.Join(o.check(), t.setLanguage()); err != nil {
+	if err := option.Join(o.check(), t.setLanguage()); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(t.setTexts(), t.setRules()); err != nil {
+	if err := option.Join(t.setTexts(), t.setRules()); err != nil {
 		return nil, err
 	}
 	t.replacer = replacerOf(o.Terms)
@@ -93,7 +93,7 @@ func (t *Transcriber) ForPass(p Pass) (*Transcriber, error) {
 	n.opt, n.language, n.allowed = o, nil, nil
 	var err error
 	n.prompt, err = n.encodeText("InitialPrompt", p.Prompt)
-	return &n, errors.Join(o.check(), n.setLanguage(), err)
+	return &n, option.Join(o.check(), n.setLanguage(), err)
 }
 
 // multilingual reports whether prompts name a language and a task.

@@ -2,7 +2,11 @@
 // commands and the server put the names of their flags and fields before it.
 package option
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // An Error reports an option with an unusable value.
 type Error struct {
@@ -23,4 +27,13 @@ func (e *Error) Error() string {
 		value = fmt.Sprintf("%.60q…", value)
 	}
 	return fmt.Sprintf("%s: got %s: %s", e.Option, value, e.Reason)
+}
+
+// Join joins errors as [errors.Join] does, but one alone stays as it is, so that its type shows.
+func Join(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }
