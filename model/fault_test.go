@@ -124,9 +124,9 @@ func TestZeros(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(foreign)); err != nil {
 				t.Fatal(err)
 			}
-			holed := slices.Clone(b)
-			clear(holed[from : from+len(b)/5])
-			if err := os.WriteFile(filepath.Join(dir, name), holed, 0o600); err != nil {
+			damaged := slices.Clone(b)
+			clear(damaged[from : from+len(b)/5])
+			if err := os.WriteFile(filepath.Join(dir, name), damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(name, "/model.safetensors"), "/model.bin"))

@@ -142,7 +142,7 @@ type Segment struct {
 	Start  float64           `json:"start"` // s
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
-	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet; as decoded, even where terms replace text
+	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or chunks meet; as decoded, even where terms replace text
 
 	edits []edit // what a Replacer has replaced in the text
 

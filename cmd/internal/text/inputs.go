@@ -60,30 +60,7 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	info, err := os.Stat(arg)
 	switch pattern := err != nil && !literal && !setup.IsAddress(arg); {
 	case err == nil && info.IsDir():
-		found, others, err := soundIn(arg, recursive)
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 && alone {
-			hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
-			if text := others.String(); text != "" {
-				hint = ": " + text + hint
-			}
-			return cli.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), hint)
-		}
-		if len(found) == 0 {
-			found = []string{arg} // it fails without stopping the others
-		}
-		for ending, n := range others {
-			in.others[ending] += n
-		}
-		for _, name := range found {
-			if below, err := filepath.Rel(arg, filepath.Dir(name)); err == nil && name != arg {
-				in.below[name] = below
-			}
-		}
-		in.names = append(in.names, found...)
-		return nil
+		return in.addDirectory(arg, recursive, alone)
 	case pattern && strings.Contains(arg, "://"):
 		scheme, file, _ := strings.Cut(arg, "://")
 		if scheme == "file" {
@@ -93,16 +70,9 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	case pattern && strings.Contains(arg, "**"):
 		return cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))
 	case pattern && strings.ContainsAny(arg, "*?["):
-		found, err := filepath.Glob(arg)
+		found, err := matching(arg)
 		if err != nil {
 			break // a name, not a pattern
-		}
-		if dir, name := filepath.Split(arg); ignoresCase {
-			found, _ = filepath.Glob(dir + "*")
-			found = slices.DeleteFunc(found, func(file string) bool {
-				same, _ := filepath.Match(foldCase(name), foldCase(filepath.Base(file)))
-				return !same
-			})
 		}
 		if len(found) == 0 {
 			return fmt.Errorf("%s: no file here has such a name", show.Name(arg))
@@ -112,6 +82,46 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	}
 	in.names = append(in.names, arg)
 	return nil
+}
+
+// addDirectory adds the sound files in a directory. None is an error at once only if the directory is alone.
+func (in *inputFiles) addDirectory(dir string, recursive, alone bool) error {
+	found, others, err := soundIn(dir, recursive)
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0 && alone:
+		hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
+		if text := others.String(); text != "" {
+			hint = ": " + text + hint
+		}
+		return cli.Usagef("%s: there is no sound file in this directory%s", show.Name(dir), hint)
+	case len(found) == 0:
+		found = []string{dir} // it fails without stopping the others
+	}
+	for ending, n := range others {
+		in.others[ending] += n
+	}
+	for _, name := range found {
+		if below, err := filepath.Rel(dir, filepath.Dir(name)); err == nil && name != dir {
+			in.below[name] = below
+		}
+	}
+	in.names = append(in.names, found...)
+	return nil
+}
+
+// matching returns the files that match a pattern, in any case of letters where the system knows none.
+func matching(pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	if dir, name := filepath.Split(pattern); err == nil && ignoresCase {
+		found, _ = filepath.Glob(dir + "*")
+		found = slices.DeleteFunc(found, func(file string) bool {
+			same, _ := filepath.Match(foldCase(name), foldCase(filepath.Base(file)))
+			return !same
+		})
+	}
+	return found, err
 }
 
 // inputs returns the sound files that arguments name, and then those of a list, each once.

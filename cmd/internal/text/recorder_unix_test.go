@@ -40,7 +40,7 @@ func TestListenEnds(t *testing.T) {
 	defer func(was time.Duration) { recorderTimeout = was }(recorderTimeout)
 	recorderTimeout = 5 * time.Minute
 	full := errors.New("the disk is full")
-	for _, why := range []string{"asked", "output", "end"} {
+	for _, why := range []string{"stopped", "output", "end"} {
 		bin := t.TempDir()
 		script := fmt.Sprintf("#!/bin/sh\necho $$ >%s/pid\nhead -c 8000 /dev/zero\nsleep 1\ntail -c +45 %[1]s/sound.wav\nhead -c 100000 /dev/zero\n", bin)
 		if why != "end" {
@@ -56,7 +56,7 @@ func TestListenEnds(t *testing.T) {
 		defer cancel()
 		l := &listenCommand{format: transcript.TXT, Env: cli.Env{Out: writer(func(b []byte) (int, error) {
 			switch why {
-			case "asked":
+			case "stopped":
 				cancel()
 			case "output":
 				return 0, full

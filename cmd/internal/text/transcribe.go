@@ -82,7 +82,7 @@ func Transcribe(e cli.Env) *cobra.Command {
 	return c
 }
 
-// transcribe checks what was asked for, loads the model and transcribes the files.
+// transcribe checks flags and arguments, loads the model and transcribes the files.
 func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error {
 	opt := t.decoding.Result(t.log.Logger(t.Env))
 	files, err := t.prepare(ctx, args)
