@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"verity/internal/frontend"
@@ -30,30 +29,26 @@ type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
 
-	// Track picks one of several audio tracks: by its number, counted from 1, or by its language, such as de, deu
-	// or pt-BR. Empty means the track that the file marks as default, or else the first. A file without that
-	// track is a TrackError.
-	Track string
+	// Track picks one of several audio tracks by its number, counted from 1. 0 means the track that the file
+	// marks as default, or else the first. A file without that track is a TrackError.
+	Track int
 
 	// FFmpeg decodes formats that this package does not read: FFmpegAuto, or an empty string, means the
 	// installed ffmpeg, if there is one; FFmpegNever refuses such files; anything else is the path of the
 	// program.
 	FFmpeg string
 
-	// PhoneFormatsOnly restricts ffmpeg to what phones record: MP4, M4A, 3GP, AAC and AMR. It is meant for
-	// files of strangers.
-	PhoneFormatsOnly bool
+	// CommonFormatsOnly restricts ffmpeg to what phones, browsers and recorders write: MP4, M4A, 3GP, AAC, AMR,
+	// AIFF, AU, CAF, Ogg and Matroska. It is meant for files of strangers.
+	CommonFormatsOnly bool
 
-	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence replaces it, and the clip
-	// has warnings.
+	// Strict makes damaged, missing and unreadable sound an error. Otherwise it is left out, and the clip has
+	// warnings.
 	Strict bool
 
 	// Raw is the rate of samples without a header, in Hz: 16 bits each, little-endian, one channel. 0 means
 	// that the sound has a header.
 	Raw int
-
-	// Live makes OpenStream read sound as it arrives, however fast that is.
-	Live bool
 
 	// MaxDuration bounds the sound; more is ErrTooLong. A limit on bytes would not do, since a small file can
 	// hold days of silence. 0 means any length.
@@ -124,11 +119,11 @@ func (r interruptible) ReadAt(b []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, at)
 }
 
-// refused returns err, without advice to use ffmpeg if in forbids it.
+// refused returns err, without advice to install ffmpeg if that would not help.
 func (in Input) refused(err error) error {
 	var f *FormatError
 	if errors.As(err, &f) {
-		f.never = in.FFmpeg == FFmpegNever
+		f.forbidden = in.FFmpeg == FFmpegNever || in.CommonFormatsOnly
 	}
 	return err
 }
@@ -150,7 +145,6 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	f := newFile(r, 0, size)
-	f.track = in.Track
 	k, head, err := in.detect(f)
 	if err != nil {
 		return nil, named(name, err)
@@ -168,23 +162,19 @@ func (in Input) detect(f *file) (k *format, head []byte, err error) {
 		head, err = f.skipID3()
 		return formatOf(head), head, err
 	}
-	return &format{open: openPCM(func(f *file) (pcmLayout, error) {
-		l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: in.Raw}
-		l.place(0, f.size, -1)
-		return l, nil
-	})}, nil, nil
+	return &format{open: openRaw(in.Raw)}, nil, nil
 }
 
 // clip mixes a source to one channel at SampleRate.
 func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
-	p, err := in.link(src, f)
+	st, err := in.stream(src, f)
 	if err != nil {
 		return nil, named(name, err)
 	}
-	whole := &chain{in: in, first: p, now: p}
+	whole := &chain{in: in, first: st, now: st}
 	c := &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}
 	if !src.readsFast() {
-		r := &replay{src: whole, most: maxStored}
+		r := &sampleCache{src: whole, most: maxStored}
 		c.src, c.closers = r, append(c.closers, r.close)
 	}
 	tracks, _ := c.Tracks()
@@ -201,8 +191,8 @@ func FromSamples(name string, pcm []float32) *Clip {
 	}}
 	src.in, src.dec, _ = src.open()
 	mix := &mixer{src: src, shape: src.shape()}
-	l := &link{newFile(nil, 0, 0), mix, mix}
-	whole := &chain{first: l, now: l}
+	st := &stream{newFile(nil, 0, 0), mix, mix}
+	whole := &chain{first: st, now: st}
 	return &Clip{name: name, src: whole, whole: whole}
 }
 
@@ -252,24 +242,13 @@ func (c *Clip) Tracks() (list []Track, read int) {
 	return []Track{{Number: 1}}, 0
 }
 
-// TrackChoice says which of several audio tracks is read: "audio track 2 (eng) of 2; the others are 1 (ger)". It is
-// empty if there is no other.
+// TrackChoice says which of several audio tracks is read; it is empty if there is only one.
 func (c *Clip) TrackChoice() string {
 	list, read := c.Tracks()
 	if len(list) < 2 {
 		return ""
 	}
-	var others []string
-	for i, t := range list {
-		if i != read {
-			others = append(others, t.String())
-		}
-	}
-	text := fmt.Sprintf("audio track %v of %d is read; the other is %s", list[read], len(list), others[0])
-	if len(others) > 1 {
-		text = fmt.Sprintf("audio track %v of %d is read; the others are %s", list[read], len(list), strings.Join(others, ", "))
-	}
-	return text
+	return fmt.Sprintf("audio track %v of %d is read", list[read], len(list))
 }
 
 // Start returns how many seconds after the beginning of the file its sound starts, such as that of a film. Until
@@ -366,7 +345,7 @@ func (c *Clip) reachEnd() {
 // once Read has reached the end.
 func (c *Clip) Truncated() bool { return c.found.cut }
 
-// Damaged returns the gaps whose sound is damaged or lost, in order. Of each link of a chained file it lists
+// Damaged returns the gaps whose sound is damaged or lost, in order. Of each stream of a chained file it lists
 // 100; the last gap covers any more. It is known once Read has reached the end.
 func (c *Clip) Damaged() []Gap { return c.found.gaps }
 

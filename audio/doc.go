@@ -12,13 +12,14 @@
 //
 // # Files
 //
-// The first bytes of a file tell its format, never its name. WAV, FLAC, AIFF, AU, CAF, Ogg (Opus, Vorbis,
-// FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files are streamed: memory use
-// depends on the window, not on the length of the file. A size in a header counts only up to the end of the
-// file. Ogg and MP3 files may consist of several that were joined; all of them are read.
+// The first bytes of a file tell its format, never its name. WAV, MP3, FLAC, Ogg Opus and WebM are read here; an
+// installed ffmpeg reads the others. Files are streamed: memory use depends on the window, not on the length of
+// the file. A size in a header counts only up to the end of the file. Chained Ogg files, and MP3 files that were
+// joined, are read to the end.
 //
-// Where sound is damaged or lost, silence of its length replaces it, by the container's clock, and
-// [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With [Input].Strict that is an error.
+// Sound that is damaged or lost is skipped, and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it.
+// Where the container's clock tells how long the loss is, silence of that length replaces it. With
+// [Input].Strict a loss is an error.
 //
 // # Live sound
 //

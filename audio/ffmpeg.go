@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -34,8 +33,8 @@ const ffmpegFormats = "" +
 	"shn,sln,smjpeg,sox,spdif,svag,swf,tak,truehd,tta,ty,vag,vivo,voc,vpk,vqf,w64,wav,wsaud,wsd," +
 	"wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
 
-// phoneFormats are the demuxers for Input.PhoneFormatsOnly.
-const phoneFormats = "mov,mp4,m4a,3gp,aac,amr,amrnb,amrwb"
+// commonFormats are the demuxers for Input.CommonFormatsOnly.
+const commonFormats = "mov,mp4,m4a,3gp,aac,amr,amrnb,amrwb,aiff,au,caf,ogg,matroska,webm"
 
 // program returns the path of ffmpeg, or an empty one if it must not be used or is not installed.
 func (in Input) program() (string, error) {
@@ -56,48 +55,37 @@ func (in Input) program() (string, error) {
 	return p, nil
 }
 
-// An ffmpeg is a run of the program, which decodes one track of a file to Matroska with 32-bit floats. Matroska
-// has the times of the packets, and so shows a late start and holes.
+// An ffmpeg is a run of the program, which decodes one track of a file to WAV with 32-bit floats: all channels,
+// at the file's own rate. A filter puts sound where the clock of its container does, with silence before a late
+// start and in gaps.
 type ffmpeg struct {
-	*mkvReader // of what the program writes
-	codec
-	ctx     context.Context
-	program string
-	formats string // that it may read
-	sound   *os.File
-	media   media
-	chosen  int                // index of the track
-	samples int64              // read so far, of each channel
-	until   int64              // where the last of them ends
-	stop    context.CancelFunc // of the run
-	cmd     *exec.Cmd
-	log     ffmpegLog
+	*pcmReader // of what the program writes
+	ctx        context.Context
+	program    string
+	formats    string // that it may read
+	sound      *os.File
+	media      media
+	chosen     int                // index of the track
+	stop       context.CancelFunc // of the run
+	cmd        *exec.Cmd
+	log        ffmpegLog
+	zeros      zeroRuns
 }
-
-// maxFFmpegPacket bounds a packet of ffmpeg, in bytes: a second of 64 channels at 192 kHz.
-const maxFFmpegPacket = 64 * 192000 * 4
 
 // start starts the program, or restarts it, and reads the header.
 func (f *ffmpeg) start() error {
-	out, err := f.run()
+	out, err := f.startProgram()
 	if err != nil {
 		return err
 	}
-	file := newFile(&stream{r: out}, 0, unknownSize)
-	head := file.head(0)
-	if len(head) > 0 && formatOf(head) != formatOf([]byte(ebmlMagic)) {
-		return malformed("what ffmpeg wrote", "Matroska", "% x", head)
-	}
-	m, err := newMKV(file)
-	if err != nil {
-		return err
-	}
-	if !m.inCluster { // it has ended
+	file := newFile(&pipe{r: out}, 0, unknownSize)
+	if head := file.head(0); len(head) == 0 { // it has ended
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
+	} else if formatOf(head) != formatOf([]byte("RIFF....WAVE")) {
+		return malformed("what ffmpeg wrote", "WAV", "% x", head)
 	}
-	m.largest, m.started = maxFFmpegPacket, true
-	f.mkvReader, f.samples, f.until = m, 0, 0
-	f.codec, err = m.choose()
+	l, err := wavLayout(file)
+	f.pcmReader, f.zeros = newPCM(file, l), zeroRuns{least: int64(l.rate) / clockTolerance}
 	return err
 }
 
@@ -120,18 +108,18 @@ func (f *ffmpeg) command(ctx context.Context, level string, args ...string) (*ex
 	return cmd, nil
 }
 
-// run starts the program and returns its output.
-func (f *ffmpeg) run() (io.Reader, error) {
+// startProgram starts the program and returns its output.
+func (f *ffmpeg) startProgram() (io.Reader, error) {
 	f.close()
 	ctx, stop := context.WithCancel(f.ctx)
 	f.stop, f.log = stop, ffmpegLog{}
-	cmd, err := f.command(ctx, "error", "-map", f.media.stream(f.chosen), "-vn", "-sn", "-dn",
-		"-c:a", "pcm_f32le", "-output_ts_offset", strconv.FormatFloat(-f.media.begin(), 'f', 6, 64),
-		"-f", "matroska", "-protocol_whitelist", "pipe", "pipe:1")
+	cmd, err := f.command(ctx, "level+verbose", "-map", fmt.Sprintf("0:a:%d", f.chosen), "-vn", "-sn", "-dn",
+		"-af", f.media.clockFilter(), "-c:a", "pcm_f32le", "-map_metadata", "-1",
+		"-f", "wav", "-protocol_whitelist", "pipe", "pipe:1")
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = &f.log
+	cmd.Stderr = &lineWriter{add: f.log.add}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -143,30 +131,42 @@ func (f *ffmpeg) run() (io.Reader, error) {
 	return out, nil
 }
 
+// clockFilter returns the filter that applies the container's clock. Times count from the beginning of the file.
+// A clock that is set back, or jumps by more than maxSilence, goes on from there. Of smaller differences than 0.1 s
+// aresample takes no notice.
+func (m media) clockFilter() string {
+	return fmt.Sprintf("asetpts='st(0,PTS-%.6f/TB);st(1,if(isnan(PREV_OUTPTS),0,PREV_OUTPTS+NB_SAMPLES/SR/TB));"+
+		"if(between(ld(0),ld(1),ld(1)+%d/TB),ld(0),ld(1))',aresample=async=1:first_pts=0", m.begin(), maxSilence)
+}
+
 // maxFFmpeg is the most samples of each channel that are read of one stream: two days at 192 kHz.
 const maxFFmpeg = 48 * 3600 * 192000
 
 func (f *ffmpeg) next() (packet, error) {
-	if f.samples > maxFFmpeg {
+	if f.pos > maxFFmpeg {
 		return packet{}, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
 	}
-	p, err := f.mkvReader.next()
-	n := int64(len(p.data) / 4 / f.shape().channels)
-	f.samples, f.until = f.samples+n, max(f.until, p.start)+n
+	p, err := f.pcmReader.next()
 	if err == nil || f.cmd == nil {
 		return p, err
 	}
-	broken := f.file.stream.err != io.EOF
+	broken := f.file.pipe.err != io.EOF
 	if broken {
 		f.stop() // or wait could last
 	}
 	failed := f.wait()
-	if failed != nil && (broken || f.samples == 0 || f.ctx.Err() != nil) {
+	if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
 		return p, failed
 	}
 	p = newPacket(nil)
-	p.lost.why = f.complaint(failed)
+	p.lost = f.complaint(failed)
 	return p, nil
+}
+
+func (f *ffmpeg) decode(p packet) ([]float64, error) {
+	pcm, err := f.pcmReader.decode(p)
+	f.zeros.add(pcm, f.layout.channels)
+	return pcm, err
 }
 
 // maxShort is by how many seconds sound may be shorter than its file states. Encoders add some.
@@ -176,11 +176,14 @@ const maxShort = 0.5
 // when the last of several parts ends, or ffmpeg guesses.
 var countedFormats = []string{"aiff", "flv", "mxf", "rm"}
 
-// ending compares the length with what the file states, which ffmpeg does not do.
+// ending compares the length with what the file states, which ffmpeg does not do, and returns where ffmpeg put
+// silence.
 func (f *ffmpeg) ending() ending {
 	m := f.media
 	counted := slices.Contains(countedFormats, m.format) && !m.more && len(m.tracks) == 1
-	return ending{cut: counted && m.start+f.shape().seconds(f.until) < m.length-maxShort}
+	e := ending{cut: counted && m.start+f.shape().seconds(f.pos) < m.length-maxShort}
+	e.lead, e.filled = f.zeros.silence(f.log.silence)
+	return e
 }
 
 // tracks returns the audio tracks of the file, and the index of the one that is decoded.
@@ -196,9 +199,7 @@ func (f *ffmpeg) complaint(failed error) error {
 	if text == "" {
 		return nil
 	}
-	why := malformed("what ffmpeg read", "the whole sound", "%s", text).(*FormatError)
-	why.never = true // the advice would be to use ffmpeg
-	return why
+	return malformed("what ffmpeg read", "the whole sound", "%s", text)
 }
 
 // wait waits for the end of the run. It returns why the run failed: the program's message, which may change
@@ -227,31 +228,88 @@ func (f *ffmpeg) close() {
 	}
 }
 
-// An ffmpegLog holds the first messages of the program.
-type ffmpegLog struct{ text []byte }
-
-// maxLog is the most bytes of messages that are kept.
-const maxLog = 400
-
-func (l *ffmpegLog) Write(p []byte) (int, error) {
-	l.text = append(l.text, p[:min(len(p), maxLog-len(l.text))]...)
-	return len(p), nil
+// An ffmpegLog holds what the program reports.
+type ffmpegLog struct {
+	errors  []string
+	silence int64 // samples of each channel that its filter has added
 }
 
-// logNoise is what messages hold besides words: addresses inside the program, and our name for the file.
-var logNoise = regexp.MustCompile(`\[[^\[\]]* @ 0x[0-9a-f]+\] |file:/dev/fd/3: `)
+// maxErrors is the most messages that are kept.
+const maxErrors = 5
 
-// String returns the messages as one line without control characters.
+var (
+	logSilence = regexp.MustCompile(`\[verbose\] adding (\d+) audio samples of silence`)
+	logError   = regexp.MustCompile(`\[(?:error|fatal|panic)\] (.*)`)
+)
+
+// add reads a line.
+func (l *ffmpegLog) add(line string) {
+	if s := logSilence.FindStringSubmatch(line); s != nil {
+		n, _ := strconv.ParseInt(s[1], 10, 64)
+		l.silence += n
+	} else if s := logError.FindStringSubmatch(line); s != nil && len(l.errors) < maxErrors {
+		l.errors = append(l.errors, strings.ReplaceAll(s[1], "file:/dev/fd/3: ", ""))
+	}
+}
+
+// String returns the errors as one line without control characters.
 func (l *ffmpegLog) String() string {
-	text := logNoise.ReplaceAll(bytes.ToValidUTF8(l.text, []byte("?")), nil)
-	words := strings.FieldsFunc(string(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	text := strings.ToValidUTF8(strings.Join(l.errors, " "), "?")
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	return strings.Join(words, " ")
+}
+
+// zeroRuns are the stretches of samples that are exactly 0 in all channels, as silence of ffmpeg is: the one at
+// the beginning, and those that are at least as long as the filter adds.
+type zeroRuns struct {
+	least int64 // frames
+	runs  []gap // at most maxGaps
+	at    int64 // the next frame
+	now   int64 // frames of the run that ends there
+}
+
+// add reads interleaved samples.
+func (z *zeroRuns) add(pcm []float64, channels int) {
+	for ; len(pcm) > 0; pcm = pcm[channels:] {
+		if slices.ContainsFunc(pcm[:channels], func(v float64) bool { return v != 0 }) {
+			z.end()
+		} else {
+			z.now++
+		}
+		z.at++
+	}
+}
+
+func (z *zeroRuns) end() {
+	if begin := z.at - z.now; z.now >= z.least || z.now > 0 && begin == 0 {
+		if why := malformed("the container's clock", "sound", "none"); len(z.runs) < maxGaps {
+			z.runs = append(z.runs, gap{begin, z.at, why})
+		}
+	}
+	z.now = 0
+}
+
+// silence returns the length of the silence before the sound, and the later gaps, in sound to which silence of
+// some length was added. A quiet file may have other runs of zeros.
+func (z *zeroRuns) silence(added int64) (lead int64, gaps []gap) {
+	z.end()
+	for _, r := range z.runs {
+		if added <= 0 {
+			break
+		}
+		if added -= r.to - r.from; r.from == 0 {
+			lead = r.to
+		} else {
+			gaps = append(gaps, r)
+		}
+	}
+	return lead, gaps
 }
 
 // convert opens a file with ffmpeg that this package cannot read. refused is the error without it.
 func (in Input) convert(ctx context.Context, name string, f *os.File, size int64, refused error) (*Clip, error) {
 	var why *FormatError
-	if !errors.As(refused, &why) || why.never || why.Got == emptyFile || why.Err != ErrUnsupported && in.PhoneFormatsOnly {
+	if !errors.As(refused, &why) || why.Err != ErrUnsupported || why.final {
 		return nil, refused
 	}
 	program, err := in.program()
@@ -262,17 +320,10 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 		return nil, refused
 	}
 	formats := ffmpegFormats
-	if in.PhoneFormatsOnly {
-		formats = phoneFormats
+	if in.CommonFormatsOnly {
+		formats = commonFormats
 	}
 	run := &ffmpeg{ctx: ctx, program: program, formats: formats, sound: f}
-	if why.Err == ErrMalformed { // try the advice before it is given
-		if failed := new(FormatError); errors.As(run.start(), &failed) {
-			why.ffmpeg = failed.words()
-		}
-		run.close()
-		return nil, refused
-	}
 	if err := run.inspect(); err != nil {
 		return nil, err
 	}
@@ -281,7 +332,12 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 	}
 	src, err := newSource(func() (container, codec, error) { return run, run, run.start() })
 	if failed := new(FormatError); errors.As(err, &failed) {
-		why.ffmpeg, err = failed.words(), refused
+		if why.ffmpeg, err = failed.Got, refused; failed.Thing != "ffmpeg" {
+			why.ffmpeg = "it writes no sound"
+		}
+		if strings.Contains(why.ffmpeg, "whitelist") { // ffmpeg's words for formats other than ours
+			why.ffmpeg = ""
+		}
 	}
 	var c *Clip
 	if err == nil {

@@ -4,27 +4,28 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 )
 
-// A file is the bytes of a sound file, after any tags, or of one link of a chained file. Positions count from
+// A file is the bytes of a sound file, after any tags, or of one stream of a chained file. Positions count from
 // its start.
 type file struct {
-	r      io.ReaderAt
-	stream *stream // r, if its bytes still arrive; else nil
-	from   int64   // where the file begins in r
-	size   int64
-	track  string // that is wanted; see Input.Track
-	err    error  // why reading failed
+	r    io.ReaderAt
+	pipe *pipe // r, if its bytes still arrive; else nil
+	from int64 // where the file begins in r
+	size int64
+	err  error // why reading failed
 }
 
 // newFile returns the file that starts at byte from of r and stops before byte end.
 func newFile(r io.ReaderAt, from, end int64) *file {
-	s, _ := r.(*stream)
-	return &file{r: r, stream: s, from: from, size: end - from}
+	p, _ := r.(*pipe)
+	return &file{r: r, pipe: p, from: from, size: end - from}
 }
 
 // ReadAt implements io.ReaderAt. It returns io.EOF only at the end of the file; if r ends earlier, the error is
@@ -44,7 +45,7 @@ func (f *file) read(b []byte, at int64) (int, error) {
 	switch {
 	case n == len(b):
 		return n, nil
-	case f.stream != nil && err == io.EOF:
+	case f.pipe != nil && err == io.EOF:
 		f.size = at + int64(n)
 		return n, nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -82,10 +83,10 @@ func (f *file) head(at int64) []byte {
 // arrived returns how many bytes can be read at a place without waiting. If there is none yet, it waits for
 // one. It returns at least 1.
 func (f *file) arrived(at int64) int64 {
-	if f.stream == nil {
+	if f.pipe == nil {
 		return math.MaxInt64
 	}
-	return max(f.stream.arrived(f.from+at), 1)
+	return max(f.pipe.arrived(f.from+at), 1)
 }
 
 // find returns the first place of a pattern from a place on, or -1.
@@ -145,4 +146,111 @@ func (r *inOrder) Read(b []byte) (int, error) {
 	n, err := r.file.ReadAt(b, r.at)
 	r.at += int64(n)
 	return n, err
+}
+
+// Programs put tags before, between and after the sound of any format: ID3 of both versions, APE and Lyrics3.
+// Tags hold pictures and even sound files, so they are skipped whole.
+
+// maxTags bounds how many tags may stand on either side of the sound.
+const maxTags = 8
+
+// skipID3 moves the start of f after any tags, and returns its first bytes.
+func (f *file) skipID3() (head []byte, err error) {
+	for range maxTags {
+		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") && !isAPEHeader(head) {
+			return head, f.err
+		}
+		n := tagSize(head)
+		if n >= f.size {
+			return nil, malformed("ID3 tag", "sound after it", "the end of the file after %d bytes", f.from+f.size)
+		}
+		*f = *newFile(f.r, f.from+n, f.from+f.size)
+	}
+	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
+}
+
+// id3Size returns the length of the ID3v2 tag that head begins with: ten bytes and a size of four times seven
+// bits, and a footer of ten bytes if a flag says so.
+func id3Size(head []byte) int64 {
+	if len(head) < 10 {
+		return 10
+	}
+	b := binary.BigEndian.Uint32(head[6:10])
+	size := 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
+	if head[5]&0x10 != 0 {
+		size += 10
+	}
+	return size
+}
+
+// tagSize returns the size of the tag that head begins with, or 0 without one.
+func tagSize(head []byte) int64 {
+	switch {
+	case hasAt(head, 0, "ID3"):
+		return id3Size(head)
+	case hasAt(head, 0, "TAG"):
+		return 128
+	case isAPEHeader(head):
+		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
+	case hasAt(head, 0, "APETAGEX"): // a footer
+		return 32
+	}
+	return 0
+}
+
+// isAPEHeader reports whether head begins an APE tag. Its footer has the same magic.
+func isAPEHeader(head []byte) bool {
+	return hasAt(head, 0, "APETAGEX") && len(head) >= 32 && head[23]&0x20 != 0
+}
+
+// trim cuts tags off the end of a file whose format states no size of its sound. Nothing is known of the end of
+// a stream.
+func (f *file) trim() {
+	for range maxTags {
+		n := int64(0)
+		if f.pipe == nil {
+			n = f.lastTag()
+		}
+		if n <= 0 || n > f.size {
+			return
+		}
+		f.size -= n
+	}
+}
+
+// lastTag returns the size of the tag that ends the file, or 0 without one: ID3v1, an APE tag, which may have
+// no header, or Lyrics3, which states its size at its end.
+func (f *file) lastTag() int64 {
+	b := make([]byte, min(128, f.size))
+	f.read(b, f.size-int64(len(b)))
+	if len(b) == 128 && hasAt(b, 0, "TAG") {
+		return 128
+	}
+	if at := len(b) - 15; at >= 0 && hasAt(b, at+6, "LYRICS200") {
+		size, _ := strconv.ParseInt(string(b[at:at+6]), 10, 64)
+		return size + 15
+	}
+	if at := len(b) - 32; at >= 0 && hasAt(b, at, "APETAGEX") && !isAPEHeader(b[at:]) {
+		size := int64(binary.LittleEndian.Uint32(b[at+12:])) // with its footer
+		if b[at+23]&0x80 != 0 {
+			size += 32 // its header
+		}
+		return size
+	}
+	return 0
+}
+
+// padding reports whether nothing, a tag, or nothing but zeros follows from a place to the end.
+func (f *file) padding(at int64) bool {
+	if tagSize(f.head(at)) > 0 {
+		return true
+	}
+	b := make([]byte, 1<<12)
+	for {
+		n, err := f.ReadAt(b, at)
+		if !allZero(b[:n]) || err != nil {
+			return err == io.EOF && allZero(b[:n])
+		}
+		at += int64(n)
+	}
 }

@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -16,75 +15,47 @@ import (
 	"github.com/mewkiz/flac/meta"
 )
 
-// openFLAC opens a FLAC file.
-func openFLAC(file *file) (container, codec, error) {
+// A flacReader finds and decodes the frames of a file, with mewkiz/flac. After a damaged one it continues with
+// the next intact frame; the numbers of the frames show how much is missing.
+type flacReader struct {
+	info   *meta.StreamInfo
+	buf    []float64 // samples of the last frame
+	file   *file
+	in     cursor
+	at     int64 // of the next frame
+	number int64 // number of its first sample; -1: any
+	block  int64 // samples of a frame, if all have as many
+	tries  int   // frames tried after damage
+	cut    bool  // sound is missing at the end
+	unread error // why what follows is not read
+}
+
+// openFLAC opens a FLAC file. The library does not read ahead in a buffered reader, so the first frame is where
+// it stops after the header.
+func openFLAC(file *file) (_ container, _ codec, err error) {
+	defer catch("FLAC header", &err)
 	file.trim()
 	f := &flacReader{file: file, in: file.cursor(0), number: -1}
-	codec, err := newFLACCodec(f.in.Reader)
-	if f.flacCodec, f.at = codec, f.in.at(); err == nil {
-		codec.trustFrame(file.head(f.at))
-	}
-	return f, f, err
-}
-
-// newPackedFLAC reads the first packet of FLAC in an Ogg container: after 9 bytes of its own comes the
-// beginning of a FLAC file. The other packets are blocks of its header and frames.
-func newPackedFLAC(headers [][]byte) (codec, error) {
-	head := headers[0]
-	b := bytes.Clone(head[min(9, len(head)):])
-	if len(b) > 4 {
-		b[4] |= 0x80 // the other blocks are not in this packet
-	}
-	c, err := newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
-	if err != nil {
-		return nil, err
-	}
-	c.info.NSamples = 0 // of a part of a stream it is that of the whole; the last page shows where the sound ends
-	return c, nil
-}
-
-// A flacCodec decodes frames with mewkiz/flac.
-type flacCodec struct {
-	info *meta.StreamInfo
-	buf  []float64
-}
-
-// newFLACCodec reads the header of a file and leaves in at the byte after it: the library does not read ahead
-// in a buffered reader.
-func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
-	defer catch("FLAC header", &err)
 	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because the library would read
 	// and allocate any other block first.
-	head, _ := in.Peek(8)
-	if len(head) < 8 || !isFLAC(head) {
-		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head)
+	head, _ := f.in.Peek(8)
+	if len(head) < 8 || head[4]&0x7f != 0 || !hasAt(head, 5, "\x00\x00\x22") {
+		return nil, nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head)
 	}
-	stream, err := flac.New(in)
+	stream, err := flac.New(f.in.Reader)
 	if err != nil {
-		return nil, malformed("FLAC header", "", "%v", noEOF(err))
+		return nil, nil, malformed("FLAC header", "", "%v", noEOF(err))
 	}
-	return &flacCodec{info: stream.Info}, nil
+	f.info, f.at = stream.Info, f.in.at()
+	return f, f, nil
 }
 
-// isFLAC reports whether head begins a FLAC file, with its STREAMINFO block.
-func isFLAC(head []byte) bool {
-	return hasAt(head, 0, "fLaC") && len(head) >= 8 && head[4]&0x7f == 0 && hasAt(head, 5, "\x00\x00\x22")
-}
-
-func (f *flacCodec) shape() shape {
+func (f *flacReader) shape() shape {
 	return shape{rate: int(f.info.SampleRate), channels: int(f.info.NChannels), promised: int64(f.info.NSamples)}
 }
 
-func (f *flacCodec) decode(p packet) ([]float64, error) {
-	if len(p.data) == 0 || p.data[0] != 0xff { // a block of the header
-		return nil, nil
-	}
-	_, err := f.frame(bytes.NewReader(p.data))
-	return f.buf, err
-}
-
 // frame decodes one frame.
-func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, err error) {
+func (f *flacReader) frame(r io.Reader) (fr *frame.Frame, err error) {
 	defer catch("FLAC frame", &err)
 	if fr, err = frame.Parse(r); err != nil {
 		return nil, unprefixed(noEOF(err))
@@ -113,41 +84,19 @@ func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, err error) {
 
 // unprefixed returns an error of the library without the name of its function.
 func unprefixed(err error) error {
+	if err == io.ErrUnexpectedEOF {
+		return errors.New("the end of the file")
+	}
 	if name, text, ok := strings.Cut(err.Error(), ": "); ok && strings.HasPrefix(name, "frame.") {
 		return errors.New(text)
 	}
 	return err
 }
 
-// trustFrame sets the number of channels to that of the first frame, where the header of the file states another.
-func (f *flacCodec) trustFrame(head []byte) {
-	if !isFLACFrame(head) {
-		return
-	}
-	channels := int(head[3]>>4) + 1
-	if channels > 8 { // left or right and the difference, or the sum and the difference
-		channels = 2
-	}
-	f.info.NChannels = uint8(channels)
-}
-
-// A flacReader finds the frames of a file. After a damaged one it continues with the next intact frame; the
-// numbers of the frames show how much is missing.
-type flacReader struct {
-	*flacCodec
-	file   *file
-	in     cursor
-	at     int64 // of the next frame
-	number int64 // number of its first sample; -1: any
-	block  int64 // samples of a frame, if all have as many
-	tries  int   // frames tried after damage
-	cut    bool  // sound is missing at the end
-}
-
 // maxFLACFrame bounds the size of a frame after damage.
 const maxFLACFrame = 4 << 20
 
-func (f *flacReader) ending() ending { return ending{cut: f.cut} }
+func (f *flacReader) ending() ending { return ending{cut: f.cut, unread: f.unread} }
 
 // decode returns the samples of the last frame, which next has decoded to find its end.
 func (f *flacReader) decode(packet) ([]float64, error) { return f.buf, nil }
@@ -180,7 +129,7 @@ func (f *flacReader) parse(at int64) (packet, error) {
 		p.start *= f.block
 	}
 	if p.start > f.number && (f.number >= 0 || f.info.NSamples > 0) && p.start > 0 {
-		p.lost.why = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
+		p.lost = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
 	}
 	f.at, f.number = f.in.at(), p.start+int64(fr.BlockSize)
 	return p, nil
@@ -189,7 +138,11 @@ func (f *flacReader) parse(at int64) (packet, error) {
 // resume finds the first intact frame after damage. Without one the sound ends: nothing is missing if padding
 // or a tag follows.
 func (f *flacReader) resume(why error) (packet, error) {
-	if tagSize(f.file.head(f.at)) > 0 {
+	head := f.file.head(f.at)
+	if hasAt(head, 0, "fLaC") {
+		f.unread = malformed(fmt.Sprintf("byte %d", f.at), "the end of the file", "another file")
+	}
+	if tagSize(head) > 0 || f.unread != nil {
 		return packet{}, f.finish(why)
 	}
 	for at := f.at + 1; ; at++ {
@@ -199,12 +152,11 @@ func (f *flacReader) resume(why error) (packet, error) {
 		if f.tries++; f.tries > maxDamage {
 			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 		}
-		from := f.at
 		f.in = f.file.cursorTo(at, at+maxFLACFrame)
 		p, err := f.parse(at)
 		f.in = f.file.cursor(f.at)
 		if err == nil || !errors.Is(err, ErrMalformed) {
-			p.lost = hole{why, at - from}
+			p.lost = why
 			return p, err
 		}
 	}
@@ -259,6 +211,6 @@ func (f *flacReader) finish(why error) error {
 		return why // there is no frame at all
 	}
 	total := int64(f.info.NSamples)
-	f.cut = (total == 0 || f.number < total) && !f.file.padding(f.at)
+	f.cut = (total == 0 || f.number < total) && f.unread == nil && !f.file.padding(f.at)
 	return io.EOF
 }

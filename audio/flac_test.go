@@ -57,18 +57,6 @@ func TestFLACBehindID3(t *testing.T) {
 	}
 }
 
-// TestFLACChannels: the frames are right where the header states another number of channels.
-func TestFLACChannels(t *testing.T) {
-	want := decodeAll(readFLAC(t, "16"), Input{})
-	for _, channels := range []byte{1, 5} {
-		file := readFLAC(t, "16")
-		file[20] = file[20]&^0x0e | (channels-1)<<1
-		if got := decodeAll(file, Input{}); got.err != nil || len(got.samples) == 0 || !slices.Equal(got.samples, want.samples) {
-			t.Errorf("%d channels in the header: %d samples, %v; want %d", channels, len(got.samples), got.err, len(want.samples))
-		}
-	}
-}
-
 // TestFLACDamage wants a frame that is damaged silent, sound that is cut off named, and
 // both an error with Strict.
 func TestFLACDamage(t *testing.T) {

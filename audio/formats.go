@@ -2,10 +2,10 @@ package audio
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"verity/internal/show"
 )
 
 // sniffLen is how many bytes of a file a signature may look at.
@@ -25,24 +25,19 @@ type format struct {
 var formats []format
 
 func init() {
-	ogg := func(name, reads, packet string) format { // its first page
-		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: openOgg}
-	}
 	formats = []format{
 		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: openWAV},
 		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: openWAV},
 		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: openWAV},
 		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: openWAV},
 		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: openFLAC},
-		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: openPCM(aiffLayout)},
-		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: openPCM(auLayout)},
-		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: openPCM(cafLayout)},
-		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead"),
-		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis"),
-		ogg("FLAC in an Ogg container", "", "\x7fFLAC"),
+		{name: "an Ogg Opus file", reads: "Ogg Opus", magic: "OggS????????????????????????OpusHead", open: openOgg},
 		{name: "an Ogg stream without its first page", is: isLaterPage},
-		{name: "an Ogg file", magic: "OggS", open: openOgg},
+		{name: "an Ogg file without Opus", magic: "OggS"},
 		{name: "a Matroska or WebM file", reads: "WebM", magic: ebmlMagic, open: openMatroska},
+		{name: "an AIFF file", magic: "FORM????AIF"},
+		{name: "a Sun AU file", magic: ".snd"},
+		{name: "a Core Audio file (caf)", magic: "caff"},
 		{name: "an MP4 or M4A file", magic: "????ftyp"},
 		{name: "a QuickTime file", is: isQuickTime},
 		{name: "an AVI video", magic: "RIFF????AVI "},
@@ -132,37 +127,28 @@ func readable() string {
 			names = append(names, f.reads)
 		}
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return show.JoinOr(names)
 }
 
 // refuse returns an error that names the format that begins with head, if it is known.
 func refuse(head []byte) error {
-	want := readable()
-	if len(head) == 0 {
-		return malformed("", want, emptyFile)
-	}
-	if f := formatOf(head); f != nil {
-		return unsupported("", want, "%s", f.name)
-	}
-	if hasAt(head, 0, "RIFF") {
-		if len(head) < 12 {
-			return malformed("RIFF header", "12 bytes", "%d bytes", len(head))
-		}
-		return unsupported("RIFF header", `the form "WAVE"`, "%q", head[8:12])
-	}
-	if hasAt(head, 0, "\x89PNG") || hasAt(head, 0, "\xff\xd8\xff") || hasAt(head, 0, "GIF8") {
+	switch f := formatOf(head); {
+	case len(head) == 0:
+		return final(ErrMalformed, "is empty; record or copy it again")
+	case f != nil:
+		return unsupported("", readable(), "%s", f.name)
+	case hasAt(head, 0, "RIFF") && len(head) < 12:
+		return malformed("RIFF header", "12 bytes", "%d bytes", len(head))
+	case hasAt(head, 0, "\x89PNG"), hasAt(head, 0, "\xff\xd8\xff"), hasAt(head, 0, "GIF8"):
 		return ErrNoSound
+	case hasAt(head, 0, "PK\x03\x04"):
+		return final(ErrUnsupported, "is a Word document or another ZIP archive, not a sound file")
+	case hasAt(head, 0, "%PDF"):
+		return final(ErrUnsupported, "is a PDF document, not a sound file")
+	case isText(head):
+		return final(ErrUnsupported, "is a text file, not a sound file")
 	}
-	if kind := documents[string(head[:min(len(head), 4)])]; kind != "" {
-		return unsupported("", want, "%s", kind)
-	}
-	if isText(head) {
-		return unsupported("", want, textFile)
-	}
-	return &FormatError{
-		Want: want, Got: fmt.Sprintf("a file that begins with % x", head[:min(len(head), 12)]), Err: ErrUnsupported, unknown: true,
-	}
+	return unsupported("", readable(), "a file of no known format, which begins with % x", head[:min(len(head), 12)])
 }
 
 // isText reports whether head is text in UTF-8, apart from a character that its end cuts.

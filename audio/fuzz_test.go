@@ -31,9 +31,6 @@ func FuzzOpen(f *testing.F) {
 	for _, s := range soundFiles {
 		f.Add(readSound(f, s.name))
 	}
-	for _, seed := range pcmSeeds() {
-		f.Add(seed)
-	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		c, err := openBytes(file)
 		if err != nil {
@@ -67,10 +64,8 @@ type fuzzedFormat struct {
 }
 
 var fuzzedFormats = map[string]fuzzedFormat{
-	"flac": {"damage/frames.flac", 42, 0}, "oga": {"damage/pages.oga", 0, 0},
-	"opus": {"damage/pages.opus", 0, 0}, "ogg": {"damage/pages.ogg", 0, 0},
-	"webm": {"damage/clusters.webm", 600, 4 * 960}, "mka": {"damage/clusters.mka", 4000, 4 * 1152}, "mp3": {"damage/vbr.mp3", 300, 0},
-	"wav": {"damage/tiny.wav", 100, 0}, "aiff": {"damage/tiny.aiff", 100, 0}, "caf": {"damage/tiny.caf", 200, 0}, "au": {"damage/tiny.au", 32, 0},
+	"flac": {"damage/frames.flac", 42, 0}, "opus": {"damage/pages.opus", 0, 0},
+	"webm": {"damage/clusters.webm", 600, 4 * 960}, "mp3": {"damage/vbr.mp3", 300, 0}, "wav": {"damage/tiny.wav", 100, 0},
 }
 
 // fuzzDamage damages a file in up to four places: a bit flipped, bytes zeroed or left out,
@@ -110,21 +105,11 @@ func fuzzDamage(f *testing.F, name string) {
 			return
 		}
 		less := len(whole.samples) - len(h.samples)
-		checked := name == "flac" || name == "oga" || name == "opus" || name == "ogg"
+		checked := name == "flac" || name == "opus"
 		if less > format.off || checked && !slices.Equal(h.samples, whole.samples) {
 			t.Fatalf("%d samples of %d, without a warning", len(h.samples), len(whole.samples))
 		}
 	})
 }
 
-func FuzzDamageFLAC(f *testing.F)     { fuzzDamage(f, "flac") }
-func FuzzDamageOggFLAC(f *testing.F)  { fuzzDamage(f, "oga") }
-func FuzzDamageOpus(f *testing.F)     { fuzzDamage(f, "opus") }
-func FuzzDamageVorbis(f *testing.F)   { fuzzDamage(f, "ogg") }
-func FuzzDamageWebM(f *testing.F)     { fuzzDamage(f, "webm") }
-func FuzzDamageMatroska(f *testing.F) { fuzzDamage(f, "mka") }
-func FuzzDamageMP3(f *testing.F)      { fuzzDamage(f, "mp3") }
-func FuzzDamageWAV(f *testing.F)      { fuzzDamage(f, "wav") }
-func FuzzDamageAIFF(f *testing.F)     { fuzzDamage(f, "aiff") }
-func FuzzDamageCAF(f *testing.F)      { fuzzDamage(f, "caf") }
-func FuzzDamageAU(f *testing.F)       { fuzzDamage(f, "au") }
+func FuzzDamageFLAC(f *testing.F) { fuzzDamage(f, "flac") }

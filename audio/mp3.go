@@ -7,7 +7,7 @@ import (
 )
 
 // An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time by mp3Decoder. Its clock counts
-// frames, and estimates lost ones from the lost bytes.
+// frames: how many were lost with lost bytes is unknown.
 type mp3Reader struct {
 	first  mpegHeader // of all frames, except for bitrate, padding and checksum
 	tag    xingTag
@@ -50,7 +50,7 @@ func (m *mp3Reader) shape() shape {
 	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples, skip: m.tag.delay}
 }
 
-func (m *mp3Reader) ending() ending { return ending{cut: m.frames.cut, nextLink: m.frames.joined} }
+func (m *mp3Reader) ending() ending { return ending{cut: m.frames.cut, nextStream: m.frames.joined} }
 
 func (m *mp3Reader) next() (packet, error) {
 	if len(m.ready) == 0 {

@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -74,9 +73,7 @@ func (m *mp3Reader) nextRun() (run []mp3Frame) {
 		}
 		f, spf := mp3Frame{packet: newPacket(data)}, int64(m.first.samples())
 		if lost > 0 {
-			f.lost = hole{malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost), lost}
-			size := int64(len(data))
-			m.at += min((lost+size/2)/size*spf, m.shape().longestGap(lost))
+			f.lost = malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
 		}
 		f.start = m.at
 		// The tag states where the sound of the frames that it counts ends, which may be some frames before the
@@ -141,9 +138,6 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 		}
 	}()
 	defer catch("MPEG frame", &err)
-	if err = checkSide(frame); err != nil {
-		return err
-	}
 	if d.header.needsRepack() {
 		if frame, err = d.repack(frame); err != nil {
 			return err
@@ -157,53 +151,6 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 	}
 	_, err = io.ReadFull(d.library, pcm)
 	return noEOF(err)
-}
-
-// checkSide refuses side information with a value that the standard forbids: the library decodes some of them
-// to sound or silence.
-//
-// Source: ISO/IEC 11172-3:1993, 2.4.2.7 and table B.7; 13818-3:1998, 2.4.1.7.
-func checkSide(frame []byte) error {
-	h, _, err := parseMPEG(frame) // joined files may differ in whether they have checksums
-	if err != nil {
-		return err
-	}
-	b, at := frame[4+h.crc:][:h.side], 0
-	read := func(n int) (v int) {
-		for range n {
-			v = v<<1 | int(b[at/8]>>(7-at%8)&1)
-			at++
-		}
-		return v
-	}
-	// The number of granules, each of one channel; the bits of one; the bits that describe its scale factors.
-	count, size, compress := 2*h.channels, 59, 4
-	if h.low {
-		count, size, compress = h.channels, 63, 9
-	}
-	for i := range count {
-		at = 8*h.side - (i+1)*size
-		read(12) // length
-		values := read(9)
-		read(8 + compress)
-		kind, tables := 1, 3
-		if read(1) == 1 { // another window than before
-			kind, tables = read(2), 2
-			read(1)
-		}
-		switch {
-		case values > 576/2:
-			return fmt.Errorf("%d pairs of values in a granule, want at most %d", values, 576/2)
-		case kind == 0:
-			return errors.New("block type 0 with a switched window")
-		}
-		for range tables {
-			if table := read(5); values > 0 && (table == 4 || table == 14) {
-				return fmt.Errorf("values by Huffman table %d", table)
-			}
-		}
-	}
-	return nil
 }
 
 // needsRepack reports whether frames must be repacked for the library. At 22,050 Hz it reads every other padded

@@ -27,11 +27,11 @@ type pcmLayout struct {
 	container int  // bytes of one sample of one channel; fewer valid bits are the upper ones
 	channels  int
 	rate      int
-	offset    int64     // of the samples
-	frames    int64     // samples per channel
-	promised  int64     // frames according to the header; 0 if unknown
-	end       int64     // of the samples in the file, if its header states it; else 0
-	chunks    chunkForm // that may follow the samples
+	offset    int64            // of the samples
+	frames    int64            // samples per channel
+	promised  int64            // frames according to the header; 0 if unknown
+	end       int64            // of the samples in the file, if its header states it; else 0
+	order     binary.ByteOrder // of the sizes of chunks that may follow the samples; nil without any
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
@@ -82,13 +82,11 @@ type pcmReader struct {
 	pcm    []float64
 }
 
-// openPCM returns a function that opens a file whose header layout reads.
-func openPCM(layout func(*file) (pcmLayout, error)) func(*file) (container, codec, error) {
+// openRaw opens samples without a header: 16 bits each, little-endian, one channel.
+func openRaw(rate int) func(*file) (container, codec, error) {
 	return func(f *file) (container, codec, error) {
-		l, err := layout(f)
-		if err != nil {
-			return nil, nil, err
-		}
+		l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: rate}
+		l.place(0, f.size, -1)
 		p := newPCM(f, l)
 		return p, p, nil
 	}
@@ -118,12 +116,10 @@ func (p *pcmReader) unread() error {
 	l, f := p.layout, *p.file
 	f.trim()
 	at := l.end
-	if l.chunks.width == 4 {
-		at += at & 1
-	}
+	at += at & 1                                               // a chunk is padded
 	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
 	n, _ := f.read(b, at)
-	known := n < len(b) || f.isChunk(at, l.chunks) || f.padding(at)
+	known := n < len(b) || l.order != nil && f.isChunk(at, l.order) || f.padding(at)
 	if p.file.err = f.err; known || f.err != nil {
 		return nil
 	}

@@ -24,14 +24,11 @@ func readSound(t testing.TB, name string) []byte {
 
 // soundFiles are the files in testdata/sounds, and how near they come to the sweep.
 var soundFiles = []struct {
-	name    string
-	snr     float64 // dB, at least
-	samples int     // 16000 but where the container does not say where the sound ends
-	late    int     // samples of silence before the sound, by the container's clock and ffprobe's
+	name string
+	snr  float64 // dB, at least
 }{
-	{"sweep16000.mp3", 25, 16000, 0}, {"sweep22050.mp3", 25, 16000, 0}, {"sweep44100.mp3", 25, 16000, 0}, {"stereo.mp3", 25, 16000, 0},
-	{"sweep.ogg", 20, 16000, 0}, {"stereo.ogg", 20, 16000, 0}, {"vorbis.mka", 20, 256 + 16128, 256},
-	{"celt.opus", 20, 16000, 0}, {"silk.opus", 7, 16000, 0}, {"opus.webm", 12, 16000, 0},
+	{"sweep16000.mp3", 25}, {"sweep22050.mp3", 25}, {"sweep44100.mp3", 25}, {"stereo.mp3", 25},
+	{"celt.opus", 20}, {"silk.opus", 7}, {"opus.webm", 12},
 }
 
 // TestSounds compares each file with the rule it was made from: every sample at its
@@ -49,10 +46,10 @@ func TestSounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := readAll(t, c)
-			if err != nil || len(got) != tt.samples {
-				t.Fatalf("%d samples, %v; want %d", len(got), err, tt.samples)
+			if err != nil || len(got) != 16000 {
+				t.Fatalf("%d samples, %v", len(got), err)
 			}
-			r := snr(got[tt.late:][:16000], want, 1)
+			r := snr(got, want, 1)
 			if t.Logf("SNR %.1f dB", r); !(r >= tt.snr) {
 				t.Errorf("SNR %.1f dB, want %.1f", r, tt.snr)
 			}
@@ -79,7 +76,7 @@ func TestSoundsCutOff(t *testing.T) {
 			continue
 		}
 		got, err := readAll(t, c)
-		oneBlock := strings.HasSuffix(tt.name, "ogg") || strings.HasSuffix(tt.name, "opus") // a page holds all of it
+		oneBlock := strings.HasSuffix(tt.name, "opus") // a page holds all of it
 		if err != nil || !c.Truncated() || len(c.Warnings()) != 1 || !oneBlock && (len(got) < 5000 || len(got) > 15000) {
 			t.Errorf("%s: %d samples, %v, warnings %q", tt.name, len(got), err, c.Warnings())
 		}
@@ -138,63 +135,6 @@ func reseal(b []byte, at int) {
 	binary.LittleEndian.PutUint32(b[at+22:], oggSum(b[at:at+n+size]))
 }
 
-// TestOggDamage wants a changed bit found by the checksum; with Strict it is an error.
-func TestOggDamage(t *testing.T) {
-	file := readSound(t, "sweep.ogg")
-	last := bytes.LastIndex(file, []byte("OggS"))
-	file[len(file)-40] ^= 4
-	c, err := openBytes(file)
-	if err == nil {
-		_, err = readAll(t, c)
-	}
-	if err != nil || !c.Truncated() {
-		t.Errorf("error = %v, warnings %q, want it cut off before the last page", err, c.Warnings())
-	}
-	c, err = Input{Strict: true}.open("x.ogg", bytes.NewReader(file), int64(len(file)))
-	if err == nil {
-		_, err = readAll(t, c)
-	}
-	if !errors.Is(err, ErrMalformed) {
-		t.Errorf("error = %v, want ErrMalformed (the last page is at %d)", err, last)
-	}
-}
-
-// TestVorbisTraps builds codebooks that would hang the library or take gigabytes.
-func TestVorbisTraps(t *testing.T) {
-	file := readSound(t, "sweep.ogg")
-	setup := bytes.Index(file, []byte("\x05vorbis"))
-	page := bytes.LastIndex(file[:setup], []byte("OggS"))
-	for why, change := range map[string]func(b []byte){
-		"a tree without codes":   func(b []byte) { clear(b[16:200]) },
-		"no entries":             func(b []byte) { clear(b[13:16]) },
-		"2^24 entries":           func(b []byte) { copy(b[13:16], "\xff\xff\xff") },
-		"entries of 2^16 values": func(b []byte) { copy(b[11:13], "\xff\xff") },
-	} {
-		b := bytes.Clone(file)
-		change(b[setup:])
-		reseal(b, page)
-		_, err := openBytes(b)
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "codebook 0") {
-			t.Errorf("%s: error = %v, want ErrMalformed that names the codebook", why, err)
-		}
-	}
-}
-
-// TestVorbisRoot wants a codebook left to ffmpeg whose number of entries is a power whose root the library takes for the
-// next lower number: 64 is 4 cubed. Encoders before version 1.0 wrote such books.
-func TestVorbisRoot(t *testing.T) {
-	setup, at := append([]byte("\x05vorbis"), make([]byte, 40)...), 7*8
-	for _, field := range []struct{ value, bits int }{{0, 8}, {0x564342, 24}, {3, 16}, {64, 24}, {1, 1}, {6 - 1, 5}, {64, 7}, {1, 4}} {
-		for i := range field.bits {
-			setup[at>>3] |= byte(field.value >> i & 1 << (at & 7))
-			at++
-		}
-	}
-	if err := checkSetup(setup); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("error = %v, want ErrUnsupported", err)
-	}
-}
-
 // TestRIFF wants other forms than WAVE left to ffmpeg, which reads some.
 func TestRIFF(t *testing.T) {
 	if _, err := openBytes([]byte("RIFF\x04\x00\x00\x00XWMA")); !errors.Is(err, ErrUnsupported) {
@@ -214,30 +154,6 @@ func TestDiscardPadding(t *testing.T) {
 		}
 		if pcm, err := readAll(t, c); err != nil || len(pcm) < 15000 {
 			t.Errorf("%x: %d samples, %v", discard, len(pcm), err)
-		}
-	}
-}
-
-// TestLacing cuts blocks of several packets.
-func TestLacing(t *testing.T) {
-	for _, tt := range []struct {
-		lacing byte
-		n      int
-		b      string
-		sizes  []int
-	}{
-		{1, 3, "\xff\x01\x02" + strings.Repeat("x", 260), []int{256, 2, 2}},
-		{2, 3, "aabbcc", []int{2, 2, 2}},
-		{3, 3, "\x82\xc0" + "aabbbccc", []int{2, 3, 3}}, // 2, +1, rest
-		{3, 2, "\x85aa", nil}, {1, 2, "\xff", nil}, {2, 2, "abc", nil},
-	} {
-		packets, ok := unlace(tt.lacing, tt.n, []byte(tt.b))
-		var sizes []int
-		for _, p := range packets {
-			sizes = append(sizes, len(p))
-		}
-		if ok != (tt.sizes != nil) || ok && !slices.Equal(sizes, tt.sizes) {
-			t.Errorf("lacing %d: %v, %t; want %v", tt.lacing, sizes, ok, tt.sizes)
 		}
 	}
 }

@@ -43,10 +43,6 @@ func (s shape) at(frame int64) string {
 	return fmt.Sprintf("sample %d (%.3f s)", frame, s.seconds(frame))
 }
 
-// longestGap bounds the silence, in frames, for lost bytes: a minute, plus what the bytes can hold. A damaged
-// number, or a recording that begins in the middle of a stream, could claim days.
-func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
-
 const (
 	// clockTolerance is how far, as a part of a second, the container's clock may be off the samples before
 	// they are moved. Clocks of milliseconds and of recorders are never exact. ffmpeg's resampler has the same.
@@ -54,6 +50,9 @@ const (
 	// maxSilence bounds the silence, in seconds, that the container's clock asks for in one source: six hours.
 	// A hostile clock could ask for years.
 	maxSilence = 6 * 3600
+	// maxFirstLoss bounds the loss, in seconds, before the first sound. A recording that begins amid a stream
+	// has not lost what came before.
+	maxFirstLoss = 60
 )
 
 // A packet is the unit of data that a container passes to a decoder. Positions count the samples of each
@@ -61,40 +60,17 @@ const (
 type packet struct {
 	data     []byte
 	start    int64  // position of its first sample
-	end      int64  // position after its last sample
 	limit    int64  // position where the sound ends, if that may be within the packet
 	discard  uint64 // nanoseconds to drop at its end
-	lost     hole   // what is missing before it
+	lost     error  // why sound before it is lost; or nil
 	absolute bool   // positions count from the beginning of the file: sound that starts late has silence before it
-	pending  bool   // the position comes with a later packet
 }
 
-func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
+func newPacket(data []byte) packet { return packet{data: data, start: -1, limit: -1} }
 
-// A hole is missing sound: why, and how many bytes. The zero hole is none.
-type hole struct {
-	why   error
-	bytes int64
-}
-
-// add adds what is missing right after the hole.
-func (h *hole) add(o hole) {
-	if h.why == nil {
-		h.why = o.why
-	}
-	h.bytes += o.bytes
-}
-
-// pop returns the hole and clears it.
-func (h *hole) pop() hole {
-	t := *h
-	*h = hole{}
-	return t
-}
-
-// A container reads the packets of one track of sound in a file, or in one link of a chained file. Packets
-// carry the container's clock, so that a late start and gaps show, and what is missing before them. The
-// container chooses the track when it is opened.
+// A container reads the packets of one track of sound in a file, or in one stream of a chained file. Packets
+// carry the container's clock, so that a late start and losses show. The container chooses the track when it
+// is opened.
 type container interface {
 	// next returns the next packet, or io.EOF after the last.
 	next() (packet, error)
@@ -104,9 +80,11 @@ type container interface {
 
 // An ending is what the end of a stream shows.
 type ending struct {
-	cut      bool  // the file ends within the sound
-	nextLink int64 // where the next link of a chained file begins; 0 without one
-	unread   error // why bytes after the sound, which may be sound, are not read; or nil
+	cut        bool  // the file ends within the sound
+	nextStream int64 // where the next stream of a chained file begins; 0 without one
+	unread     error // why bytes after the sound, which may be sound, are not read; or nil
+	lead       int64 // frames of silence that the container itself put before the sound
+	filled     []gap // that it filled with silence itself
 }
 
 // A codec decodes the packets of one track.
@@ -117,8 +95,9 @@ type codec interface {
 	decode(p packet) ([]float64, error)
 }
 
-// A source is the sound of one link of a file: a container reads packets, a codec decodes them. Silence replaces
-// packets that are missing or cannot be decoded; the container's clock gives its length.
+// A source is the sound of one stream: a container reads packets, a codec decodes them. Packets that are
+// missing or cannot be decoded are skipped. Where the container's clock tells how long the loss is, silence
+// replaces it.
 type source struct {
 	damageLog
 	open func() (container, codec, error) // reads the headers
@@ -136,9 +115,9 @@ type source struct {
 	late   int64 // frames of silence before the sound, which starts late
 	pcm    []float64
 
-	lost    hole      // before waiting; its length is not yet known
-	waiting []float64 // samples whose place is not yet known
-	failed  int       // packets in a row that could not be decoded
+	lost    error // why sound before the next packet is lost
+	inexact bool  // the length of a loss is unknown
+	failed  int   // packets in a row that could not be decoded
 }
 
 // A damageLog is the damage that reading a source has shown. It is complete at the end.
@@ -216,100 +195,89 @@ func (s *source) read(n int) (pcm []float64, err error) {
 func (s *source) next() error {
 	var p packet
 	if s.stop == nil {
-		p, s.stop = s.in.next()
-	}
-	if s.stop == io.EOF {
-		if s.lost.why != nil || len(s.waiting) > 0 {
-			s.place(s.waiting, newPacket(nil), 0)
-			return nil
+		if p, s.stop = s.in.next(); s.stop == io.EOF {
+			s.end()
 		}
-		s.ending = s.in.ending()
 	}
 	if s.stop != nil {
 		return s.stop
 	}
-	s.lost.add(p.lost)
+	s.lost = cmp.Or(s.lost, p.lost)
 	pcm, err := s.decode(p)
 	if err != nil {
 		return err
 	}
 	shape := s.shape()
 	pcm = pcm[:max(0, len(pcm)-int(p.discard*uint64(shape.rate)/1e9)*shape.channels)]
-	n := int64(len(pcm) / shape.channels)
-	if p.start >= 0 && n > 0 {
-		p.end = p.start + n
-	}
-	known := p.end > 0 || s.lost.why == nil && !p.pending
-	if len(s.waiting) > 0 || !known {
-		s.waiting = append(s.waiting, pcm...)
-		pcm = s.waiting
-	}
-	if known || len(pcm) > maxWaiting {
-		s.place(pcm, p, n)
+	if len(pcm) > 0 {
+		s.place(p, pcm)
 	}
 	return nil
 }
 
-// maxWaiting bounds the samples that wait until their place is known.
-const maxWaiting = 1 << 22
-
-// place emits samples whose place is known now, or will not be known, after silence for what is missing before
-// them. The last n of each channel are those of packet p.
-func (s *source) place(pcm []float64, p packet, n int64) {
-	lost, first := s.lost.pop(), !s.placed
-	s.waiting, s.placed = nil, s.placed || p.end > 0 || lost.why != nil
-	missing := int64(0)
-	if p.end > 0 {
-		missing, lost.why = s.missing(p, int64(len(pcm)/s.shape().channels), lost, first)
+// end adds what the end of the stream shows.
+func (s *source) end() {
+	if s.lost != nil {
+		s.addGap(s.frames, s.frames, 0, s.lost)
 	}
-	if s.quiet = missing; first && p.absolute {
-		s.late = missing
+	s.ending = s.in.ending()
+	s.late += s.ending.lead
+	for _, g := range s.ending.filled {
+		s.addGap(g.from, g.to, 0, g.why)
+	}
+}
+
+// place queues the samples of packet p for read, after silence for what is missing before them.
+func (s *source) place(p packet, pcm []float64) {
+	missing := s.missing(p)
+	if !s.placed && p.absolute {
+		s.late, s.quiet = missing, missing
 	} else {
 		s.quiet = max(0, s.pos+missing-max(s.pos, s.shape().skip))
 		s.pos += missing
 	}
-	if lost.why != nil {
-		s.addGap(s.frames, s.frames+s.quiet, 0, lost.why)
+	if s.placed = true; s.lost != nil {
+		s.addGap(s.frames, s.frames+s.quiet, 0, s.lost)
+		s.lost, s.inexact = nil, s.inexact || s.quiet == 0
 	}
-	s.emit(pcm, p.limit, n)
+	s.emit(pcm, p.limit)
 }
 
-// missing returns how many samples are missing before n samples that end with packet p, by the container's
-// clock, and why, if that is damage. first means that nothing has had a place before.
-func (s *source) missing(p packet, n int64, lost hole, first bool) (int64, error) {
-	shape := s.shape()
-	before, ahead, tolerance := s.ahead, p.end-s.base-s.pos-n, int64(shape.rate/clockTolerance)
-	most := max(maxSilence*int64(shape.rate)-s.silent, shape.promised-s.frames)
+// missing returns how many samples are missing before packet p, by the container's clock. If that is damage,
+// it sets s.lost.
+func (s *source) missing(p packet) int64 {
+	if p.start < 0 {
+		return 0
+	}
+	rate := int64(s.shape().rate)
+	before, ahead, tolerance := s.ahead, p.start-s.base-s.pos, rate/clockTolerance
 	s.ahead = min(0, ahead)
+	late := !s.placed && p.absolute
 	switch {
-	case first && p.absolute: // the sound starts late
+	case late:
 		s.base += max(0, ahead)
-	case first && lost.why == nil: // a recording that begins amid a stream
+	case !s.placed && (s.lost == nil || ahead > maxFirstLoss*rate): // a recording that begins amid a stream
 		s.base += max(0, ahead)
-		return 0, nil
-	case first:
-		most = max(shape.longestGap(lost.bytes), shape.promised-s.frames)
-	case lost.why != nil:
-	case ahead < -tolerance && p.limit < 0: // the clock was set back
+		return 0
+	case s.lost != nil:
+	case ahead < -tolerance: // the clock was set back
 		s.base, s.ahead = s.base+ahead, 0
-		return 0, nil
+		return 0
 	case ahead <= tolerance:
 		s.ahead = ahead
-		return 0, nil
+		return 0
 	case ahead-before > tolerance/2: // else the clock is a little faster than the samples, which is no damage
-		lost.why = s.badTime(ahead, "")
+		s.lost = s.badTime(ahead, "")
 	}
-	if ahead <= most {
-		s.silent += max(0, ahead)
-		return max(0, ahead), lost.why
+	if ahead > max(maxSilence*rate-s.silent, s.shape().promised-s.frames) {
+		if !late {
+			s.base += ahead
+		}
+		s.lost = cmp.Or(s.lost, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
+		return 0
 	}
-	if !p.absolute || !first {
-		s.base += ahead
-	}
-	if first && !p.absolute && lost.bytes == 0 { // a recording that begins amid a stream
-		return 0, nil
-	}
-	return 0, cmp.Or(lost.why, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
+	s.silent += max(0, ahead)
+	return max(0, ahead)
 }
 
 // badTime returns the error for a time stamp that is ahead of the samples.
@@ -318,28 +286,25 @@ func (s *source) badTime(ahead int64, or string) error {
 	return malformed("time stamp", fmt.Sprintf("%.2f s%s", shape.seconds(s.frames), or), "%.2f s", shape.seconds(s.frames+ahead))
 }
 
-// emit queues samples for read. It drops those before the start, and those after limit if limit lies within the
-// last packet, which has last samples. An earlier limit is wrong: emit ignores it, as ffmpeg does for Vorbis.
-func (s *source) emit(pcm []float64, limit, last int64) {
+// emit queues the samples of a packet for read. It drops those before the start, and those after limit if limit
+// lies within the packet. An earlier limit is wrong and ignored.
+func (s *source) emit(pcm []float64, limit int64) {
 	ch := int64(s.shape().channels)
 	n := int64(len(pcm)) / ch
 	first, end := s.pos, s.pos+n
 	s.pos = end
-	if limit -= s.base; limit >= end-last {
+	if limit -= s.base; limit >= first {
 		end = min(end, limit)
 	}
 	from := min(max(s.shape().skip-first, 0), n)
 	to := max(min(end-first, n), from)
-	if pcm = pcm[from*ch : to*ch]; s.quiet > 0 || len(s.pcm) > 0 {
-		pcm = append(s.pcm, pcm...)
-	}
-	s.pcm = pcm
+	s.pcm = pcm[from*ch : to*ch]
 }
 
 // After maxBadPackets failed packets in a row, the file is refused.
 const maxBadPackets = 50
 
-// decode decodes one packet. One that cannot be decoded becomes a hole.
+// decode decodes one packet. One that cannot be decoded is lost.
 func (s *source) decode(p packet) (pcm []float64, err error) {
 	func() {
 		defer catch("packet", &err)
@@ -353,7 +318,7 @@ func (s *source) decode(p packet) (pcm []float64, err error) {
 	if s.failed++; s.failed >= maxBadPackets {
 		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.failed-1)
 	}
-	s.lost.add(hole{why: malformed(thing, "", "%s", cause(err))})
+	s.lost = cmp.Or(s.lost, malformed(thing, "", "%s", cause(err)))
 	return nil, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -22,14 +23,6 @@ const (
 	tagExtensible = 0xfffe
 )
 
-// codecNames are the codes that are refused by name; ffmpeg reads all of them.
-var codecNames = map[uint16]string{
-	0x0002: "Microsoft ADPCM", 0x0011: "IMA ADPCM", 0x0022: "TrueSpeech", 0x0031: "GSM 6.10",
-	0x0040: "G.721 ADPCM", 0x0045: "G.726 ADPCM", 0x0050: "MPEG audio", 0x0055: "MP3",
-	0x0064: "G.726 ADPCM", 0x0092: "AC-3 (S/PDIF)", 0x00ff: "AAC", 0x0161: "Windows Media Audio 2",
-	0x0162: "Windows Media Audio Pro", 0x2000: "AC-3", 0x674f: "Vorbis", 0x704f: "Opus", 0xf1ac: "FLAC",
-}
-
 // openWAV opens a RIFF, RIFX, RF64 or BW64 file.
 func openWAV(f *file) (container, codec, error) {
 	l, err := wavLayout(f)
@@ -37,7 +30,7 @@ func openWAV(f *file) (container, codec, error) {
 		return nil, nil, err
 	}
 	p := newPCM(f, l)
-	if f.stream != nil || !l.isPlain() {
+	if f.pipe != nil || !l.isPlain() {
 		return p, p, nil
 	}
 	w := &wavReader{pcmReader: p, decoder: wav.NewDecoder(l.plain(f))}
@@ -51,14 +44,14 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.chunks = chunkForm{binary.LittleEndian, 4, "data"}
+	l.order = binary.LittleEndian
 	if hasAt(head, 0, "RIFX") {
-		l.chunks.order = binary.BigEndian
+		l.order = binary.BigEndian
 	}
-	order := l.chunks.order
-	var format, data *fileChunk
+	order := l.order
+	var format, data *riffChunk
 	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
-	for c, err := range f.chunks(12, l.chunks) {
+	for c, err := range f.chunks(12, order) {
 		if err != nil {
 			return l, err
 		}
@@ -75,7 +68,7 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 			format = c
 		case c.id == "data" && data == nil:
 			data = c
-			c.size, promised = f.dataBytes(c, l.chunks, form, ds64)
+			c.size, promised = f.dataBytes(c, order, form, ds64)
 		}
 		if format != nil && data != nil {
 			break
@@ -172,16 +165,18 @@ const unknownRIFF = 0x7ffff000
 // unknown. form is where the file ends by the RIFF header, ds64 the size in a ds64 chunk. Programs that write to
 // a pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end
 // of the file. A size of 0 counts if the RIFF header accounts for more and another chunk follows.
-func (f *file) dataBytes(c *fileChunk, chunks chunkForm, form, ds64 int64) (size, promised int64) {
+func (f *file) dataBytes(c *riffChunk, order binary.ByteOrder, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	rest := f.size - c.body
-	whole := f.unwrapped(c.body, c.claimed, chunks)
 	switch {
 	case c.claimed == unknown && ds64 > 0:
 		return min(ds64, rest), ds64
-	case whole > c.claimed:
+	case c.claimed == unknown:
+		return rest, -1
+	case f.pipe == nil && rest-c.claimed >= 1<<32: // writers let sizes wrap around
+		whole := rest - (rest-c.claimed)%(1<<32)
 		return whole, whole
-	case c.claimed == 0 && form > c.body && form != 8+unknown && f.isChunk(c.body, chunks):
+	case c.claimed == 0 && form > c.body && form != 8+unknown && f.isChunk(c.body, order):
 		return 0, 0
 	case c.claimed == 0:
 		return rest, -1
@@ -197,7 +192,7 @@ func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	if len(b) < 16 {
 		return malformed("size", "at least 16 bytes", "%d", len(b))
 	}
-	order := l.chunks.order
+	order := l.order
 	tag := order.Uint16(b)
 	l.big = order == binary.BigEndian
 	l.channels, l.rate = int(order.Uint16(b[2:])), int(order.Uint32(b[4:]))
@@ -253,11 +248,54 @@ func (l *pcmLayout) setCode(tag uint16, bits int) error {
 	case tagMuLaw:
 		l.code = pcmMuLaw
 	default:
-		name := codecNames[tag]
-		if name == "" {
-			name = "an unknown code"
-		}
-		return unsupported("WAV sample code", "PCM, float, A-law or mu-law", "%s (0x%04x)", name, tag)
+		return unsupported("WAV sample code", "PCM, float, A-law or mu-law", "0x%04x", tag)
 	}
 	return l.check(bits)
+}
+
+// maxChunks bounds the walk over a file made of empty chunks.
+const maxChunks = 1 << 16
+
+// A riffChunk is a piece of a WAV file. size is what the file has of the bytes that the header claims, so that
+// no header can cause larger reads or allocations.
+type riffChunk struct {
+	id            string
+	start, body   int64 // places of header and content
+	claimed, size int64
+}
+
+// at names the chunk in errors.
+func (c *riffChunk) at() string { return fmt.Sprintf("%s chunk at byte %d", c.id, c.start) }
+
+// chunks walks over the chunks from a place to the end of the file. The loop may correct the size of a chunk.
+func (f *file) chunks(at int64, order binary.ByteOrder) iter.Seq2[*riffChunk, error] {
+	return func(yield func(*riffChunk, error) bool) {
+		for n := 0; at+8 <= f.size; n++ {
+			head, err := f.bytes(at, 8)
+			if err == nil && n == maxChunks {
+				err = malformed("chunks", fmt.Sprintf("at most %d before the sound", maxChunks), "more")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c := &riffChunk{id: string(head[:4]), start: at, body: at + 8, claimed: int64(order.Uint32(head[4:]))}
+			c.size = min(c.claimed, f.size-c.body)
+			if !yield(c, nil) {
+				return
+			}
+			at = c.body + c.size + c.size&1
+		}
+	}
+}
+
+// isChunk reports whether a whole chunk begins at a place, neither one of sound nor another file.
+func (f *file) isChunk(at int64, order binary.ByteOrder) bool {
+	if formatOf(f.head(at)) != nil {
+		return false
+	}
+	for c, err := range f.chunks(at, order) {
+		return err == nil && c.claimed == c.size && c.id != "data" && isText([]byte(c.id))
+	}
+	return false
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -134,8 +136,8 @@ func TestWAVErrors(t *testing.T) {
 		want string
 		err  error
 	}{
-		{riff(chunk("fmt ", fmtBody(2, 1, 8000, 4)), data), "fmt chunk at byte 12: WAV sample code: got Microsoft ADPCM (0x0002)", ErrUnsupported},
-		{riff(chunk("fmt ", fmtBody(0x1234, 1, 8000, 4)), data), "an unknown code (0x1234)", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(2, 1, 8000, 4)), data), "fmt chunk at byte 12: WAV sample code: got 0x0002", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(0x1234, 1, 8000, 4)), data), "got 0x1234", ErrUnsupported},
 		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 64)), data), "fmt chunk at byte 12: bits per sample: got 64", ErrUnsupported},
 		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 0)), data), "fmt chunk at byte 12: bits per sample: got 0", ErrUnsupported},
 		{riff(chunk("fmt ", fmtBody(1, 1, 999, 16)), data), "fmt chunk at byte 12: sample rate: got 999 Hz", ErrUnsupported},
@@ -222,4 +224,107 @@ func (e *endless) ReadAt(p []byte, at int64) (int, error) {
 		copy(p, e.head[at:])
 	}
 	return len(p), nil
+}
+
+// TestAfterSamples: bytes right after uncompressed samples that may be more of them are read, or there is
+// a warning. Recorders that break off leave stale sizes.
+func TestAfterSamples(t *testing.T) {
+	sound := make([]byte, 16000)
+	for i := range sound {
+		sound[i] = byte(i*i>>6) | 1
+	}
+	pcm, empty := chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunkOf("data", 0, nil)
+	list := chunk("LIST", []byte("INFOISFT\x02\x00\x00\x00ab"))
+	stale := func(b []byte, at int, size uint32, order binary.ByteOrder) []byte {
+		b = bytes.Clone(b)
+		order.PutUint32(b[at:], size)
+		return b
+	}
+	whole := riff(pcm, chunk("data", sound))
+	for why, tt := range map[string]struct {
+		file    []byte
+		samples int
+		want    string // warning; empty: none
+	}{
+		"size 0, RIFF's is right":  {riff(pcm, chunkOf("data", 0, sound)), 8000, ""},
+		"an empty chunk before it": {riff(pcm, empty, chunk("data", sound)), 8004, ""}, // with a header
+		"two chunks":               {riff(pcm, chunk("data", sound), chunk("data", sound)), 8000, "bytes that no header"},
+		"a second chunk appended":  {slices.Concat(whole, chunk("data", sound)), 8000, "bytes that no header"},
+		"a stale size":             {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
+		"both sizes stale":         {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
+		"samples after":            {slices.Concat(whole, sound), 8000, "bytes that no header"},
+		"chunks after":             {riff(pcm, chunk("data", sound), list, chunk("JUNK", sound)), 8000, ""},
+		"a chunk after the end":    {slices.Concat(whole, chunk("id3 ", sound)), 8000, ""},
+		"zeros after":              {slices.Concat(whole, make([]byte, 9000)), 8000, ""},
+		"little after":             {slices.Concat(whole, sound[:1000]), 8000, ""},
+		"an empty one is one":      {riff(pcm, empty, list), 0, ""},
+	} {
+		h := decodeAll(tt.file, Input{})
+		got := strings.Join(h.warnings(), " ")
+		if h.err != nil || len(h.samples) != tt.samples || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %d samples, %v, %q; want %d, %q", why, len(h.samples), h.err, got, tt.samples, tt.want)
+		}
+		if s := decodeAll(tt.file, Input{Strict: true}); (s.err == nil) != (got == "") {
+			t.Errorf("%s: strict: %v", why, s.err)
+		}
+	}
+}
+
+// A hollow is a file of zeros between a head and a tail.
+type hollow struct {
+	head, tail []byte
+	size       int64
+}
+
+func (h hollow) ReadAt(b []byte, at int64) (n int, err error) {
+	for ; n < len(b) && at < h.size; n, at = n+1, at+1 {
+		switch tail := at - (h.size - int64(len(h.tail))); {
+		case at < int64(len(h.head)):
+			b[n] = h.head[at]
+		case tail >= 0:
+			b[n] = h.tail[tail]
+		default:
+			b[n] = 0
+		}
+	}
+	if n < len(b) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// TestWrappedSizes: sound of more than 4 GiB is read whole if its stated size is the real one modulo 2³², also where
+// other bytes follow it.
+func TestWrappedSizes(t *testing.T) {
+	const wrap = 1 << 32
+	le := binary.LittleEndian
+	wav := func(real int64) []byte {
+		fmt := chunk("fmt ", fmtBody(tagFloat, 32, 192000, 32))
+		head := append(le.AppendUint32([]byte("RIFF"), uint32(real+36)), "WAVE"...)
+		return slices.Concat(head, fmt, le.AppendUint32([]byte("data"), uint32(real)))
+	}
+	list := chunk("LIST", []byte("INFOISFT\x02\x00\x00\x00ab"))
+	for why, tt := range map[string]struct {
+		head  func(int64) []byte
+		tail  []byte
+		align int64 // bytes of a frame
+		more  int64 // bytes between the sound and the tail
+	}{
+		"WAV": {wav, nil, 128, 0}, "WAV, LIST after it": {wav, list, 128, 0},
+		"WAV, stale": {wav, nil, 128, 1000},
+	} {
+		for _, real := range []int64{wrap + 18_000_000*tt.align/4, 3*wrap + 8*tt.align} {
+			head := tt.head(real)
+			r := hollow{head, tt.tail, int64(len(head)) + real + tt.more + int64(len(tt.tail))}
+			c, err := Input{}.open("x", r, r.size)
+			if err != nil {
+				t.Errorf("%s: %v", why, err)
+				continue
+			}
+			want := real / tt.align
+			if got := pcmOf(c).layout.frames; got != want {
+				t.Errorf("%s, %d bytes: %d frames, want %d", why, real, got, want)
+			}
+		}
+	}
 }

@@ -43,7 +43,7 @@ type request struct {
 	modelName     string // as the client called it
 	model         *modelSlot
 	format        string
-	track         string // of several in the file; see audio.Input
+	track         int // of several in the file; see audio.Input
 	stream        bool
 	words         bool
 	progress      bool // send progress events
@@ -252,12 +252,9 @@ var formFields = map[string]fieldSetter{
 		q.decoding.InitialPrompt = f.value
 		return nil
 	},
-	"track": func(_ *Server, q *request, f formField) error { // a number or a language
-		q.track = f.value
-		if l, ok := tokenizer.FindLanguage(f.value); ok {
-			q.track = l.Code
-		} else if want := audio.CheckTrack(f.value); want != nil {
-			return f.bad(want.Error())
+	"track": func(_ *Server, q *request, f formField) (err error) {
+		if q.track, err = strconv.Atoi(cmp.Or(f.value, "0")); err != nil || q.track < 0 || q.track > audio.MaxTracks {
+			return f.bad(fmt.Sprintf("the number of an audio track, from 1 to %d", audio.MaxTracks))
 		}
 		return nil
 	},

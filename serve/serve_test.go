@@ -263,13 +263,13 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
-// TestPhoneFormats: ffmpeg reads the formats of phones, and no others.
-func TestPhoneFormats(t *testing.T) {
+// TestCommonFormats: ffmpeg reads formats of phones and recorders, and no others.
+func TestCommonFormats(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("needs ffmpeg: it is not installed")
 	}
-	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, PhoneFormatsOnly: true}})
-	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.3gp": 200, "x.avi": 400} {
+	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, CommonFormatsOnly: true}})
+	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.mkv": 200, "x.avi": 400} {
 		file := filepath.Join(t.TempDir(), name)
 		ffmpeg := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", "-ar", "16000", file)
 		if out, err := ffmpeg.CombinedOutput(); err != nil {

@@ -22,16 +22,10 @@ SOUND = "aevalsrc=0.4*sin(2*PI*(300*t+600*t*t))+0.02*(random(0)-0.5):s=%d:d=%s"
 MADE = {
     "tiny.wav": (8000, 0.25, ["-c:a", "pcm_s16le"]),
     "tiny24.wav": (8000, 0.2, ["-c:a", "pcm_s24le"]),
-    "tiny.aiff": (8000, 0.25, ["-c:a", "pcm_s16be"]),
-    "tiny.caf": (8000, 0.25, ["-c:a", "pcm_s16be"]),
-    "tiny.au": (8000, 0.25, ["-c:a", "pcm_s16be"]),
     "frames.flac": (16000, 0.6, ["-c:a", "flac", "-sample_fmt", "s16", "-frame_size", "1152"]),
     "pipe.flac": (16000, 0.6, ["-c:a", "flac", "-sample_fmt", "s16", "-frame_size", "1152", "-f", "flac", "pipe:1"]),
-    "pages.oga": (16000, 0.6, ["-c:a", "flac", "-sample_fmt", "s16", "-frame_size", "1152", "-f", "ogg", "-page_duration", "100000"]),
     "pages.opus": (48000, 1, ["-c:a", "libopus", "-b:a", "24k", "-page_duration", "100000"]),
-    "pages.ogg": (16000, 1, ["-c:a", "libvorbis", "-q:a", "1", "-page_duration", "100000"]),
     "clusters.webm": (48000, 1, ["-c:a", "libopus", "-b:a", "24k", "-cluster_time_limit", "200"]),
-    "clusters.mka": (16000, 1, ["-c:a", "libvorbis", "-q:a", "1", "-cluster_time_limit", "200"]),
     "notag.mp3": (16000, 1, ["-c:a", "libmp3lame", "-b:a", "32k", "-write_xing", "0", "-id3v2_version", "0"]),
     "vbr.mp3": (44100, 1, ["-c:a", "libmp3lame", "-q:a", "9"]),
 }

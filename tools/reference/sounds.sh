@@ -12,10 +12,7 @@ for rate in 16000 22050 44100; do
 	ff -i sweep48.wav -ar $rate -ac 1 -c:a libmp3lame -b:a 32k sweep$rate.mp3
 done
 ff -i sweep48.wav $both -c:a libmp3lame -q:a 5 stereo.mp3
-ff -i sweep48.wav -ac 1 -ar 16000 -c:a libvorbis -q:a 1 sweep.ogg
-ff -i sweep48.wav $both -c:a libvorbis -q:a 1 stereo.ogg
 ff -i sweep48.wav -ac 1 -c:a libopus -b:a 16k -application voip silk.opus
 ff -i sweep48.wav $both -c:a libopus -b:a 64k -application audio celt.opus
 ff -i sweep48.wav -ac 1 -c:a libopus -b:a 48k -application audio opus.webm
-ff -i sweep48.wav -ac 1 -ar 16000 -c:a libvorbis -q:a 1 vorbis.mka
 rm sweep48.wav

@@ -103,17 +103,6 @@ func gotPart(part, list string) string {
 	return ", got " + cmp.Or(part, `""`)
 }
 
-// Track reads the choice of an audio track, a number from 1 or a language, in the form of audio.Input.
-func Track(text string) (string, error) {
-	if l, ok := tokenizer.FindLanguage(text); ok {
-		return l.Code, nil
-	}
-	if want := audio.CheckTrack(text); want != nil {
-		return "", fmt.Errorf("want %w", want)
-	}
-	return text, nil
-}
-
 func checkLanguage(text string) error {
 	if strings.EqualFold(text, "auto") {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"verity/audio"
 	"verity/audio/vad"
 
 	"verity/internal/show"
@@ -88,9 +89,8 @@ var sections = []struct {
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
 			Hint: "1 is the left channel, 2 the right",
 			Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
-		{Name: "audio-track", Kind: Text, Arg: "track", Max: 64, Check: checks(Track), Scope: Configurable,
-			Help: "which of several audio tracks to transcribe: its number, counting from 1, or its language, such as en " +
-				"or English. Without it, the track that the file marks as default, or else the first"},
+		{Name: "audio-track", Kind: Whole, Max: audio.MaxTracks, Scope: Configurable,
+			Help: "transcribe only audio track NUMBER, counting from 1; 0 means the one that the file marks as default, or else the first"},
 		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
 			Check: checks(Speakers), Needs: "word-timestamps", Implied: "voice",
 			Brief: "voice names who speaks; or how many there are",

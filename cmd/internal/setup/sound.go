@@ -23,7 +23,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/show"
 	"verity/wer"
@@ -32,17 +31,12 @@ import (
 // SoundFlags say how sound files are opened.
 type SoundFlags struct {
 	audio.Input
-	Live  bool   // standard input, unless it is a file, is transcribed as it arrives
-	track string // as it was typed
+	Live bool // standard input, unless it is a file, is transcribed as it arrives
 }
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "channel", &s.Channel)
-	cli.AddOption(f, "audio-track", func(v options.Value) (err error) {
-		s.track = v.Text
-		s.Track, err = options.Track(v.Text)
-		return err
-	})
+	cli.Bind(f, "audio-track", &s.Track)
 	cli.Bind(f, "ffmpeg", &s.FFmpeg)
 	cli.Bind(f, "strict", &s.Strict)
 }
@@ -113,12 +107,6 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	}()
 	select {
 	case <-done:
-		if wrong, ok := errors.AsType[*audio.TrackError](err); ok {
-			wrong.Want = s.track
-		}
-		if wrong, ok := errors.AsType[*audio.FormatError](err); ok && wrong.NeedsFFmpeg() {
-			err = fmt.Errorf("%w, or leave out --ffmpeg never: ffmpeg reads it", err)
-		}
 		return clip, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -149,13 +137,6 @@ func soundsLike(name string) []string {
 		}
 	}
 	return wer.Nearest(base, names)
-}
-
-// TrackWithoutLanguage reports whether the track of a clip was named by a language that the clip does not have.
-func (s *SoundFlags) TrackWithoutLanguage(clip *audio.Clip) (named string, _ bool) {
-	_, err := strconv.Atoi(s.Track)
-	tracks, _ := clip.Tracks()
-	return s.track, err != nil && s.Track != "" && len(tracks) == 1 && tracks[0].Language == ""
 }
 
 // isPipe reports whether r is neither a file nor a directory.

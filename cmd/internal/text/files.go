@@ -64,7 +64,6 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 // In a directory each file is written when it is done. Failures are reported at once; the error
 // returned is a summary, or that of the only file.
 func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
-	t.sound.Live = t.printed && !t.transcriber.NeedsWholeClip()
 	label := "files"
 	if len(files) == 1 {
 		label = filepath.Base(files[0])
@@ -136,13 +135,10 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 		return nil, err
 	}
 	defer clip.Close()
-	reportTrack(clip, &t.sound)
+	reportTrack(clip)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
-	if clip.IsLive() {
-		w.Estimate = nil // its length is not known
-	}
 	if t.printed && t.speakers.Voices == nil {
 		w.Segment = func(s transcript.Segment) {
 			if err := j.add(s); err != nil {
@@ -180,12 +176,9 @@ func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
 }
 
 // reportTrack writes which of several audio tracks is read.
-func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
+func reportTrack(clip *audio.Clip) {
 	if choice := clip.TrackChoice(); choice != "" {
 		slog.Warn(choice+"; --audio-track chooses", "audio", clip.Name())
-	}
-	if named, ok := sound.TrackWithoutLanguage(clip); ok {
-		slog.Warn("--audio-track "+named+" has no effect: the only audio track names no language", "audio", clip.Name())
 	}
 }
 

@@ -175,9 +175,9 @@ func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, ar
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, end func() error, err error) {
 	if len(args) > 0 {
 		l.tr.Name = "standard input"
-		sound := setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}
+		sound := setup.SoundFlags{Live: true}
 		if clip, err = sound.Clip(ctx, l.Env, args[0]); err == nil {
-			reportTrack(clip, &sound)
+			reportTrack(clip)
 		}
 		return clip, func() error { return nil }, err
 	}
@@ -186,7 +186,7 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 		return nil, nil, err
 	}
 	l.tr.Name = "the microphone, by " + rec.name
-	if clip, err = (audio.Input{Raw: audio.SampleRate, Live: true}).OpenStream(ctx, rec.name, rec); err != nil {
+	if clip, err = (audio.Input{Raw: audio.SampleRate}).OpenStream(ctx, rec.name, rec); err != nil {
 		rec.stop()
 		rec.end()
 	}

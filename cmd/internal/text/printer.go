@@ -79,7 +79,7 @@ func (p *printer) part(text string, begins bool) error {
 	}
 	p.begun = true
 	switch {
-	case !t.OutTerminal && t.sound.Live:
+	case !t.OutTerminal && !t.transcriber.NeedsWholeClip():
 		_, err := io.WriteString(t.Out, text)
 		return err
 	case !t.OutTerminal:

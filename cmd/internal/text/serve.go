@@ -116,7 +116,7 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	bindMiB(f, "max-upload", &s.opt.MaxBytes)
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
 	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` for formats that Verity does not read itself. auto: the "+
-		"installed ffmpeg, for phone-recorder formats only (MP4, M4A, 3GP, AAC, AMR); never; or a path: that program, for "+
+		"installed ffmpeg, for common formats only (MP4, M4A, 3GP, AAC, AMR, AIFF, AU, CAF, Ogg, Matroska); never; or a path: that program, for "+
 		"every format")
 	bindTime(f, "max-audio", &s.opt.MaxAudio)
 	bindTime(f, "timeout", &s.opt.Timeout)
@@ -346,13 +346,13 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// limitFFmpeg limits --ffmpeg auto to what telephones record, if ffmpeg is installed.
+// limitFFmpeg limits --ffmpeg auto to common formats, if ffmpeg is installed.
 func (s *serveCommand) limitFFmpeg() {
 	sound := &s.opt.Sound
 	if sound.FFmpeg != audio.FFmpegAuto {
 		return
 	}
-	sound.PhoneFormatsOnly = true
+	sound.CommonFormatsOnly = true
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		sound.FFmpeg = audio.FFmpegNever // an error must not advise clients to install it
 	}

@@ -30,7 +30,7 @@ func (t *fileRun) eachChannel(
 			return nil, err
 		}
 		if all = clip.Channels(); channel == 1 {
-			reportTrack(clip, &t.sound)
+			reportTrack(clip)
 		}
 		if all == 1 {
 			clip.Close()

@@ -20,10 +20,10 @@ import (
 )
 
 const transcribeHelp = `Transcribe writes the transcripts of audio files to standard output, in
-paragraphs, as soon as text is ready and in the order given. It reads WAV, FLAC, MP3, Ogg Opus,
-Ogg Vorbis, WebM, AIFF, CAF and AU files with any sample rate, bit depth and number of
-channels. "-" reads standard input; "raw:RATE" reads headerless samples from it (16
-bits, little-endian, one channel). Live audio is transcribed as it arrives. A directory
+paragraphs, as soon as text is ready and in the order given. It reads WAV, MP3, FLAC, Ogg Opus
+and WebM files with any sample rate, bit depth and number of channels; ffmpeg, if it is
+installed, reads M4A, MP4 and most others for it. "-" reads standard input to its end;
+"raw:RATE" reads headerless samples from it (16 bits, little-endian, one channel). A directory
 means the audio files in it, and a URL (http, https) the file that it points to.
 
 --output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other

@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
     Audio:
       sampling_rate                of samples (16000)
       channel                      from 1; 0 is the mean of all (the default)
-      audio_track                  of several: its number or language
+      audio_track                  of several: its number, from 1
       ffmpeg                       "auto", "never", or a path
       strict                       damaged audio is an error
       audio_context                "all" (the default), "fit", or positions of 20 ms

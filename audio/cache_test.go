@@ -19,17 +19,17 @@ func (f *countedFile) ReadAt(b []byte, at int64) (int, error) {
 	return f.Reader.ReadAt(b, at)
 }
 
-// TestReplay reads a compressed clip in passes: the first two break off, the third is whole, and those after it must be
+// TestCache reads a compressed clip in passes: the first two break off, the third is whole, and those after it must be
 // the same to the bit without reading the file, unless nothing can be stored.
-func TestReplay(t *testing.T) {
+func TestCache(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		stored bool
-		change func(t *testing.T, r *replay)
+		change func(t *testing.T, r *sampleCache)
 	}{
-		{"stored", true, func(*testing.T, *replay) {}},
-		{"too long", false, func(_ *testing.T, r *replay) { r.most = 1000 }},
-		{"no temporary files", false, func(t *testing.T, _ *replay) { t.Setenv("TMPDIR", "/nowhere"); t.Setenv("TMP", `?:\nowhere`) }},
+		{"stored", true, func(*testing.T, *sampleCache) {}},
+		{"too long", false, func(_ *testing.T, r *sampleCache) { r.most = 1000 }},
+		{"no temporary files", false, func(t *testing.T, _ *sampleCache) { t.Setenv("TMPDIR", "/nowhere"); t.Setenv("TMP", `?:\nowhere`) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			data := readFLAC(t, "16")
@@ -39,7 +39,7 @@ func TestReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			r := c.src.(*replay)
+			r := c.src.(*sampleCache)
 			tt.change(t, r)
 			var passes [5][]float32
 			for i, most := range []int{0, 100, 1 << 30, 1 << 30, 4000} {
@@ -68,8 +68,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayRemovesFile: no temporary file is left, whether the clip was read to its end or not, nor of a stream.
-func TestReplayRemovesFile(t *testing.T) {
+// TestCacheRemovesFile: no temporary file is left, whether the clip was read to its end or not, nor of a stream.
+func TestCacheRemovesFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("TMP", dir)

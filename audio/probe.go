@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"verity/internal/show"
 )
 
 // A media is what ffmpeg finds in a file.
@@ -17,14 +19,10 @@ type media struct {
 	start   float64 // seconds: the earliest time of all tracks, pictures included
 	length  float64 // seconds, as ffmpeg knows it; 0 if it does not
 	more    bool    // there are tracks without sound
-	tracks  []Track // with sound, in the order of their numbers
-	streams []int   // their numbers among all tracks
-	line    []byte  // of ffmpeg's description, as far as it has come
+	tracks  []Track // with sound, in the order of their streams
+	streams []int   // their numbers among all streams
 	now     int     // the number of the track to which lines belong; 0: to none
 }
-
-// maxMediaLine bounds a line. Tags may be long.
-const maxMediaLine = 1000
 
 // Lines of ffmpeg's description of a file, which is the same in versions 4 to 8. Lines of tags, which may hold
 // anything, are indented further.
@@ -44,7 +42,7 @@ func (f *ffmpeg) inspect() error {
 		return err
 	}
 	m := media{}
-	cmd.Stderr = &m
+	cmd.Stderr = &lineWriter{add: m.add}
 	// Without an output the program fails after it has described the input.
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return fmt.Errorf("ffmpeg: %w", err)
@@ -62,19 +60,6 @@ func (f *ffmpeg) inspect() error {
 	return nil
 }
 
-// Write reads ffmpeg's description of a file. Of a long line only the beginning counts.
-func (m *media) Write(b []byte) (int, error) {
-	for part := range bytes.Lines(b) {
-		line, whole := bytes.CutSuffix(part, []byte("\n"))
-		m.line = append(m.line, line[:min(len(line), maxMediaLine-len(m.line))]...)
-		if whole {
-			m.add(string(m.line))
-			m.line = m.line[:0]
-		}
-	}
-	return len(b), nil
-}
-
 // add reads a line.
 func (m *media) add(line string) {
 	if s := mediaInput.FindStringSubmatch(line); s != nil && m.format == "" {
@@ -86,30 +71,22 @@ func (m *media) add(line string) {
 			m.length = 60*m.length + n
 		}
 	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.now > 0 {
-		m.tracks[m.now-1].Title = trackText([]byte(s[1]))
+		m.tracks[m.now-1].Title = show.Line(show.Short(strings.TrimSpace(s[1])))
 	} else if s := mediaStream.FindStringSubmatch(line); s != nil {
 		number, err := strconv.Atoi(s[1])
 		at, again := slices.BinarySearch(m.streams, number) // ffmpeg lists those of a program together
 		m.more = m.more || s[3] != "Audio"
-		if m.now = 0; s[3] == "Audio" && err == nil && !again && len(m.tracks) < maxTracks {
+		if m.now = 0; s[3] == "Audio" && err == nil && !again && len(m.tracks) < MaxTracks {
 			m.now = at + 1
 			m.streams = slices.Insert(m.streams, at, number)
 			m.tracks = slices.Insert(m.tracks, at, Track{
-				Codec: s[4], Language: languageCode(s[2]), Default: strings.Contains(line, " (default)"),
+				Codec: s[4], Language: strings.TrimPrefix(s[2], "und"), Default: strings.Contains(line, " (default)"),
 			})
 			for i := range m.tracks {
 				m.tracks[i].Number = i + 1
 			}
 		}
 	}
-}
-
-// stream returns ffmpeg's name of a track.
-func (m media) stream(track int) string {
-	if m.format == "" {
-		return "0:a:0"
-	}
-	return fmt.Sprintf("0:%d", m.streams[track])
 }
 
 // begin returns the time of the beginning of the file, in seconds. The clocks of some containers begin at 0. That of
@@ -121,4 +98,25 @@ func (m media) begin() float64 {
 		}
 	}
 	return m.start
+}
+
+// A lineWriter passes what is written to it on line by line. Of a long line only the beginning counts: tags may be long.
+type lineWriter struct {
+	add  func(line string)
+	line []byte // as far as it has come
+}
+
+// maxLine bounds a line, in bytes.
+const maxLine = 1000
+
+func (w *lineWriter) Write(b []byte) (int, error) {
+	for part := range bytes.Lines(b) {
+		line, whole := bytes.CutSuffix(part, []byte("\n"))
+		w.line = append(w.line, line[:min(len(line), maxLine-len(w.line))]...)
+		if whole {
+			w.add(string(w.line))
+			w.line = w.line[:0]
+		}
+	}
+	return len(b), nil
 }
