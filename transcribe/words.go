@@ -43,6 +43,22 @@ func (r *transcription) timeWords(ctx context.Context, w *window) error {
 	if r.t.opt.Strategy != Upstream {
 		endWithSound(w.segments, w.begin(), w.end())
 	}
+	next := r.nextAfterWords(w)
+	if next <= w.seek {
+		next = w.seek + r.skipWindow(w)
+	}
+	w.advance = next - w.seek
+	if err := r.startWithSpeech(ctx, w); err != nil {
+		return err
+	}
+	if end, ok := lastWordEnd(w.segments); ok {
+		r.lastWord = end
+	}
+	return nil
+}
+
+// nextAfterWords returns the frame after the last word of a window, whose likely hallucinations it drops.
+func (r *transcription) nextAfterWords(w *window) int {
 	next, limit := w.seek+w.advance, r.t.opt.HallucinationSilence
 	end, ok := lastWordEnd(w.segments)
 	if !endsInSingle(r.t.model.Tokenizer, w.attempt.tokens) && ok && end > w.begin() {
@@ -63,17 +79,7 @@ func (r *transcription) timeWords(ctx context.Context, w *window) error {
 			w.segments, next, w.dropped = w.segments[:keep], at, whole
 		}
 	}
-	if next <= w.seek {
-		next = w.seek + r.skipWindow(w)
-	}
-	w.advance = next - w.seek
-	if err := r.startWithSpeech(ctx, w); err != nil {
-		return err
-	}
-	if end, ok := lastWordEnd(w.segments); ok {
-		r.lastWord = end
-	}
-	return nil
+	return next
 }
 
 // joinPunctuation joins marks to the words beside them. A word that was joined to
