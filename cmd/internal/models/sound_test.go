@@ -11,12 +11,13 @@ import (
 
 // TestDescribeSound describes a file with two tracks, and one of a format that has no tracks.
 func TestDescribeSound(t *testing.T) {
+	needs.Program(t, "ffmpeg")
 	two := needs.SharedFile(t, "reports/two.mka")
 	var text, object strings.Builder
 	if err := describeSound(t.Context(), &text, two, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 (ger), A_OPUS\n", "2 (eng), A_OPUS, default, transcribed\n"} {
+	for _, want := range []string{"1 (ger), opus\n", "2 (eng), opus, default, transcribed\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q lacks %q", text.String(), want)
 		}

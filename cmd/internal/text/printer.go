@@ -78,13 +78,9 @@ func (p *printer) part(text string, begins bool) error {
 		}
 	}
 	p.begun = true
-	switch {
-	case !t.OutTerminal && !t.transcriber.NeedsWholeClip():
+	if !t.OutTerminal {
 		_, err := io.WriteString(t.Out, text)
 		return err
-	case !t.OutTerminal:
-		p.open += text
-		return nil
 	}
 	text = show.Text(text)
 	lines := show.Fold(p.open+text, columns())
