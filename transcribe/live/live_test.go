@@ -87,9 +87,9 @@ func TestAgreementReplaced(t *testing.T) {
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
 	u := (&Transcriber{}).utterance(NewStream(&Transcriber{}, nil), 0)
 	u.agreed = agreement{} // no terms
-	u.onePass = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
+	u.onePass = func(_ context.Context, pcm []float32, p transcribe.Pass, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		from := seconds(u.cut)
-		words := f(from, from+seconds(int64(len(pcm))), last)
+		words := f(from, from+seconds(int64(len(pcm))), !p.Provisional)
 		for i := range words {
 			words[i].Start -= from
 			words[i].End -= from
@@ -178,7 +178,7 @@ func TestDisagreement(t *testing.T) {
 func TestFailed(t *testing.T) {
 	u := scripted(func(float64, float64, bool) []transcript.Word { return said("one", 0) })
 	good := u.onePass
-	u.onePass = func(context.Context, []float32, string, string, bool, []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
+	u.onePass = func(context.Context, []float32, transcribe.Pass, []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		return nil, nil, errors.New("broken")
 	}
 	u.Add(make([]float32, audio.SampleRate))
@@ -423,13 +423,13 @@ func TestLanguageTurns(t *testing.T) {
 		utterance := func(language string, probability float64) (got []string) {
 			u := (&Transcriber{}).utterance(s, 0)
 			u.upstream = tt.upstream
-			u.onePass = func(_ context.Context, _ []float32, prompt, given string, _ bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
-				got = append(got, given+" "+prompt)
+			u.onePass = func(_ context.Context, _ []float32, p transcribe.Pass, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
+				got = append(got, p.Language+" "+p.Prompt)
 				words := []transcript.Word{{Word: " " + language, End: 1}}
 				tr := &transcript.Transcript{Language: language, LanguageProb: probability, Segments: []transcript.Segment{{Words: words, End: 1}}}
 				tr.Stats.Windows = 1
-				if given != "" {
-					tr.Language, tr.LanguageProb = given, 0
+				if p.Language != "" {
+					tr.Language, tr.LanguageProb = p.Language, 0
 				}
 				return tr, nil, nil
 			}

@@ -51,9 +51,8 @@ type Result struct {
 	Speakers *diarize.Diarization
 }
 
-// A pass transcribes sound that continues the text of the prompt. draft is the result of the
-// previous pass. It returns the draft for the next pass, too.
-type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
+// A pass transcribes sound. draft is the result of the previous pass. It returns the draft for the next pass, too.
+type pass func(ctx context.Context, pcm []float32, p transcribe.Pass, draft []transcript.Cue) (
 	*transcript.Transcript, []transcript.Cue, error)
 
 // An Utterance is a stretch of speech that is transcribed while it grows, also during a pass.
@@ -66,6 +65,7 @@ type Utterance struct {
 	prompt   string  // the user's
 	language string  // given, or detected in a pass that confirmed words
 	upstream bool    // transcribe.Upstream
+	spoken   bool    // a detector has heard speech
 
 	stream      *Stream
 	ended       chan struct{} // closed when no more sound follows
@@ -134,26 +134,26 @@ func (t *Transcriber) WithStep(seconds float64) *Transcriber {
 
 // utterance returns a new utterance of a stream that begins at sample start.
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
-	spoken := s.detector != nil // a later Configure may change it while passes are made
-	onePass := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
-		*transcript.Transcript, []transcript.Cue, error,
-	) {
-		by, err := t.files.ForPass(transcribe.Pass{Language: language, Prompt: prompt, Spoken: spoken,
-			Provisional: !last, SoundFrames: (len(pcm) + audio.HopLength - 1) / audio.HopLength})
-		if err != nil {
-			return nil, nil, err
-		}
-		tr, err := by.WithOwnDraft(draft).Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Callbacks{})
-		if err != nil {
-			return nil, nil, err
-		}
-		return tr, by.DraftFrom(tr), nil
-	}
 	return &Utterance{
-		Number: s.utterances, Start: start, onePass: onePass, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
-		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
+		Number: s.utterances, Start: start, onePass: t.pass, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
+		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream, spoken: s.detector != nil,
 		stream: s, tracker: s.tracker, ended: make(chan struct{}), agreed: agreement{unfinished: t.files.Unfinished},
 	}
+}
+
+// pass implements the type pass.
+func (t *Transcriber) pass(ctx context.Context, pcm []float32, p transcribe.Pass, draft []transcript.Cue) (
+	*transcript.Transcript, []transcript.Cue, error,
+) {
+	by, err := t.files.ForPass(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	tr, err := by.WithOwnDraft(draft).Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Callbacks{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return tr, by.DraftFrom(tr), nil
 }
 
 // SamplesBeforeNextPass returns how many new samples the next pass waits for, given the time of the
@@ -239,7 +239,9 @@ func (u *Utterance) transcribe(
 ) (tr *transcript.Transcript, next []transcript.Cue, err error) {
 	again := func(language string, draft []transcript.Cue) {
 		before := tr
-		if tr, next, err = u.onePass(ctx, pcm, u.passPrompt(), language, last, draft); err == nil && before != nil {
+		p := transcribe.Pass{Language: language, Prompt: u.passPrompt(), Spoken: u.spoken, Provisional: !last,
+			SoundFrames: (len(pcm) + audio.HopLength - 1) / audio.HopLength}
+		if tr, next, err = u.onePass(ctx, pcm, p, draft); err == nil && before != nil {
 			tr.Stats.Add(before.Stats)
 		}
 	}
