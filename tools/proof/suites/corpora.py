@@ -102,7 +102,7 @@ def refusal(env, file):
     said = done.stderr.strip()
     if done.returncode != 1 or done.stdout:
         return f"ends with status {done.returncode}: {said[-160:]}"
-    if file.name not in said or "panic" in said or not re.search(r"; (convert|copy|install)|, want |empty file|text file|has no sound: ", said):
+    if file.name not in said or "panic" in said or not re.search(r"; (convert|copy|install)|, want |is empty|not a sound file|has no sound: ", said):
         return f"does not say what is wrong and what to do: {said[-200:]}"
     return ""
 
