@@ -31,7 +31,7 @@ CASES = [  # recording, options
     ("speech/silence/1272-128104-0000_gap_repeat.flac", "--temperature 0.4 --seed 7"),
     ("speech/longform/libri_8226_136s.flac", ""),
     ("speech/longform/libri_8226_136s.flac", "--chunked"),
-    ("speech/longform/sonnet1.mp3", "--terms Shakespeare"),
+    ("speech/longform/sonnet1.mp3", "--initial-prompt Shakespeare"),
     ("speech/longform/earnings22_1_4482311_3_62.flac", "--clip-timestamps 5,40"),
     ("speech/formats/opus48_stereo.ogg", ""),
     ("speech/formats/s16_44k1_stereo.wav", "--channel 1"),
