@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/model/hub"
 	"verity/model/quantize"
 	"verity/tokenizer"
@@ -42,14 +40,14 @@ func completeFlags(c *cobra.Command) {
 			cli.Must(c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, rest)))
 		}
 		const only, orFiles = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault
-		o := options.Find(f.Name)
+		o := cli.Find(f.Name)
 		switch name := c.Name() + " --" + f.Name; {
 		case name == "quantize --to":
 			values(only, quantize.Formats()...)
 		case f.Name == "model":
 			values(orFiles, hub.AllNames()...)
 		case f.Name == "assistant":
-			values(orFiles, setup.AssistantNames()...)
+			values(orFiles, cli.AssistantNames()...)
 		case f.Name == "language":
 			values(only, languages()...)
 		case o == nil:
@@ -57,7 +55,7 @@ func completeFlags(c *cobra.Command) {
 			values(only, o.Choices...)
 		case o.Arg == "directory":
 			cli.Must(c.MarkFlagDirname(f.Name))
-		case o.Kind != options.Switch && o.Arg != "file" && o.Name != "ffmpeg":
+		case o.Kind != cli.Switch && o.Arg != "file" && o.Name != "ffmpeg":
 			values(only)
 		}
 	})

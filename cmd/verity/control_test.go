@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/internal/testing/testmodel"
 )
 
@@ -94,7 +93,7 @@ func TestControlCharacters(t *testing.T) {
 		})
 	}
 	walk(newRoot(cli.Env{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
-	for _, o := range options.All() {
+	for _, o := range cli.All() {
 		for _, value := range []string{odd, huge} {
 			t.Setenv(o.Variable(), value)
 			try("transcribe", "absent"+odd)

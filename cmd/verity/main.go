@@ -19,8 +19,6 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/measure"
 	"verity/cmd/internal/models"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/cmd/internal/text"
 	"verity/internal/show"
 )
@@ -64,9 +62,9 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 
 // applyVariables makes the values of environment variables the defaults of a command's flags.
 func applyVariables(c *cobra.Command) error {
-	for _, o := range options.All() {
+	for _, o := range cli.All() {
 		f, value := c.Flags().Lookup(o.Name), os.Getenv(o.Variable())
-		if f == nil || value == "" || o.Scope&(options.Configurable|options.Server) == 0 {
+		if f == nil || value == "" || o.Scope&(cli.Configurable|cli.Server) == 0 {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
@@ -209,7 +207,7 @@ func withCommand(root *cobra.Command, args []string) []string {
 	first := args[0]
 	isCommand := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == first })
 	_, err := os.Stat(first)
-	_, piped := setup.Stdin(first)
+	_, piped := cli.Stdin(first)
 	isFile := err == nil || piped || strings.ContainsAny(first, `./\`)
 	if !isCommand && (isFile || strings.HasPrefix(first, "-")) {
 		return append([]string{"transcribe"}, args...)
@@ -219,7 +217,7 @@ func withCommand(root *cobra.Command, args []string) []string {
 
 func versionCommand(e cli.Env) *cobra.Command {
 	return cli.New("version", "Print the version", "", func(context.Context, []string) error {
-		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", setup.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", cli.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})
 }

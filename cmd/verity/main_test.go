@@ -19,7 +19,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/digits"
@@ -41,17 +40,17 @@ func TestMain(m *testing.M) {
 // Tests run on a fast model.
 func init() {
 	model.Embed("digits", model.Embedded{Files: digits.Target(), Assistant: digits.Assistant()})
-	setup.DefaultModel = "digits"
+	cli.DefaultModel = "digits"
 }
 
 // onBase restores the default model of the program for a test.
 func onBase(t *testing.T) {
 	t.Helper()
-	if !setup.Embedded("base") {
+	if !cli.Embedded("base") {
 		t.Skip("needs the model inside: built with -tags nomodel")
 	}
-	setup.DefaultModel = "base"
-	t.Cleanup(func() { setup.DefaultModel = "digits" })
+	cli.DefaultModel = "base"
+	t.Cleanup(func() { cli.DefaultModel = "digits" })
 }
 
 // TestScript runs the command lines of testdata/script. $MODEL is a checkpoint of random weights

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"verity/cmd/internal/cli"
 	"verity/cmd/internal/models"
-	"verity/cmd/internal/setup"
 	"verity/model"
 	"verity/precision"
 )
@@ -70,7 +70,7 @@ func TestMemory(t *testing.T) {
 // checkEstimate compares what info says of memory, for weights as stored, with what it is.
 func checkEstimate(t *testing.T, dir string, got int64) {
 	t.Helper()
-	i, err := models.Inspect(t.Context(), &setup.ModelFlags{Name: dir}, false)
+	i, err := models.Inspect(t.Context(), &cli.ModelFlags{Name: dir}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 )
 
 // referenceTemplate is docs/reference/CLI.md: all options once, then every command.
@@ -36,7 +35,7 @@ var referenceFuncs = template.FuncMap{
 	},
 	"limits":   cli.Limits,
 	"text":     func(f *pflag.Flag) string { _, text := pflag.UnquoteUsage(f); return text },
-	"flagOnly": func(f *pflag.Flag) bool { return options.Find(f.Name).Scope&(options.Configurable|options.Server) == 0 },
+	"flagOnly": func(f *pflag.Flag) bool { return cli.Find(f.Name).Scope&(cli.Configurable|cli.Server) == 0 },
 	"cell":     strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace,
 	"anchor":   func(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") },
 }
@@ -44,7 +43,7 @@ var referenceFuncs = template.FuncMap{
 // allOptions returns the table of options as flags.
 func allOptions() []cli.Group[*pflag.Flag] {
 	var flags []*pflag.Flag
-	for _, o := range options.All() {
+	for _, o := range cli.All() {
 		flags = append(flags, cli.NewFlag(o, nil))
 	}
 	return cli.GroupFlags(flags, nil)
@@ -62,7 +61,7 @@ func allCommands(c *cobra.Command) (list []*cobra.Command) {
 
 // isShared reports whether a flag means exactly what the table of options says.
 func isShared(f *pflag.Flag) bool {
-	o := options.Find(f.Name)
+	o := cli.Find(f.Name)
 	return o != nil && f.Usage == o.Help
 }
 

@@ -1,5 +1,19 @@
-// Package cli holds the parts that every command of the program shares: streams, errors with
-// an exit status, flags from the table of options, help, progress bars and the log.
+// Package cli holds what the commands of the program share: the table of all options, with what each does, and streams,
+// errors with an exit status, help, progress and the log.
+//
+// An option is a row of a section; the section's file also has what its values become:
+//
+//	sound.go       SoundFlags.Clip → *audio.Clip
+//	model.go       ModelFlags.Load → *verity.Model
+//	assistant.go   AssistantFlags; draft.go: OpenDrafts → a text to draft from for each sound
+//	decoding.go    Decoding.Result → transcribe.Options
+//	speakers.go    SpeakerFlags.Options → *diarize.Options
+//	dataset.go     DatasetFlags.Open → Corpus, the utterances of a run
+//	output.go      formats and subtitles, which package text writes
+//
+// Flags, environment variables, form fields, completion, help, manual pages, docs/reference/CLI.md and the names in
+// errors derive from the table. Package verity resolves names, precisions and assistants; this package adds the names of
+// flags to the library's errors.
 //
 //	c := cli.New("greet [flags]", "Print a greeting", long, func(ctx context.Context, args []string) error {
 //		_, err := fmt.Fprintln(env.Out, "hello")

@@ -6,15 +6,13 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"verity/cmd/internal/options"
 )
 
 // An OptionFlag is an option as a pflag.Value.
 type OptionFlag struct {
-	O    *options.Option
+	O    *Option
 	text string
-	set  func(options.Value) error
+	set  func(Value) error
 }
 
 func (f *OptionFlag) String() string { return f.text }
@@ -33,20 +31,20 @@ func (f *OptionFlag) Set(text string) error {
 // Type names the value in help.
 func (f *OptionFlag) Type() string {
 	switch {
-	case f.O.Kind == options.Switch:
+	case f.O.Kind == Switch:
 		return "bool"
 	case f.O.Arg != "":
 		return f.O.Arg
-	case f.O.Kind == options.Whole || f.O.Kind == options.Unsigned || f.O.Kind == options.Real:
+	case f.O.Kind == Whole || f.O.Kind == Unsigned || f.O.Kind == Real:
 		return "number"
-	case f.O.Kind == options.Time:
+	case f.O.Kind == Time:
 		return "time"
 	}
 	return "text"
 }
 
 // optionOf returns the option of a flag, or nil if it is not in the table.
-func optionOf(f *pflag.Flag) *options.Option {
+func optionOf(f *pflag.Flag) *Option {
 	if f, ok := f.Value.(*OptionFlag); ok {
 		return f.O
 	}
@@ -54,13 +52,13 @@ func optionOf(f *pflag.Flag) *options.Option {
 }
 
 // NewFlag returns the flag of an option. Its values are passed to set.
-func NewFlag(o *options.Option, set func(options.Value) error) *pflag.Flag {
+func NewFlag(o *Option, set func(Value) error) *pflag.Flag {
 	f := &pflag.Flag{
 		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.DefaultText(), NoOptDefVal: o.BareValue, Hidden: o.Hidden,
 		Value:       &OptionFlag{O: o, set: set, text: o.DefaultText()},
 		Annotations: map[string][]string{GroupKey: {o.Group}},
 	}
-	if o.Kind == options.Switch {
+	if o.Kind == Switch {
 		f.NoOptDefVal = "true"
 	}
 	return f
@@ -68,8 +66,8 @@ func NewFlag(o *options.Option, set func(options.Value) error) *pflag.Flag {
 
 // AddOption adds the flag of an option to a set. The default is passed to set at once, and every
 // value of the flag later. An unknown name is a programming error.
-func AddOption(flags *pflag.FlagSet, name string, set func(options.Value) error) {
-	o := options.Find(name)
+func AddOption(flags *pflag.FlagSet, name string, set func(Value) error) {
+	o := Find(name)
 	if o == nil {
 		panic(fmt.Sprintf("there is no option %s", name))
 	}
@@ -85,7 +83,7 @@ func AddOption(flags *pflag.FlagSet, name string, set func(options.Value) error)
 
 // Bind adds the flag of an option and stores its value in a variable.
 func Bind[T string | bool | int | float64](flags *pflag.FlagSet, name string, to *T) {
-	AddOption(flags, name, func(v options.Value) error {
+	AddOption(flags, name, func(v Value) error {
 		switch p := any(to).(type) {
 		case *string:
 			*p = v.Text

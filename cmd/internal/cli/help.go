@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/cmd/internal/options"
 	"verity/internal/show"
 )
 
@@ -132,8 +131,8 @@ func CommandGroups(c *cobra.Command) []Group[*cobra.Command] {
 
 // shortTitles merges small groups into others where help is short.
 var shortTitles = map[string]string{
-	options.Voice: options.Model, options.Words: options.Model, options.Quality: options.Model,
-	options.Drafts: options.Speed, options.Log: options.Output, options.Runs: options.Dataset,
+	Voice: Model, Words: Model, Quality: Model,
+	Drafts: Speed, Log: Output, Runs: Dataset,
 }
 
 // FlagGroups returns the flags of a command that help shows; if short, only the common ones,
@@ -156,8 +155,8 @@ func FlagGroups(c *cobra.Command, short bool) []Group[*pflag.Flag] {
 // GroupFlags puts flags under their headings, in the order of the table of options; flags that
 // are not in the table come last. Headings may be renamed.
 func GroupFlags(flags []*pflag.Flag, renamed map[string]string) []Group[*pflag.Flag] {
-	all := options.All()
-	place := func(f *pflag.Flag) uint { return uint(slices.Index(all, options.Find(f.Name))) } // -1 is the largest
+	all := All()
+	place := func(f *pflag.Flag) uint { return uint(slices.Index(all, Find(f.Name))) } // -1 is the largest
 	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(place(a), place(b)) })
 	return grouped(flags, func(f *pflag.Flag) string {
 		title := strings.Join(f.Annotations[GroupKey], "")

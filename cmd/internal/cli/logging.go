@@ -13,6 +13,18 @@ import (
 	"verity/internal/show"
 )
 
+// The options under the heading Log.
+var logRows = []*Option{
+	{Name: "quiet", Short: "q", Scope: Configurable | Server,
+		Brief: "only errors on standard error", Help: "write only errors to standard error"},
+	{Name: "log-level", Kind: Choice, Arg: "level", Default: "warn",
+		Choices: []string{"debug", "info", "warn", "error"}, Scope: Configurable | Server,
+		Help: "log level: debug (every decision), info, warn or error"},
+	{Name: "log-format", Kind: Choice, Arg: "format", Default: "auto", Choices: []string{"auto", "text", "json"},
+		Scope: Configurable | Server, Help: "log format: text (key=value), json (one object per line), or auto: sentences, " +
+			"but text for serve and for the levels info and debug"},
+}
+
 // LogFlags decide how much is written to standard error.
 type LogFlags struct {
 	Quiet    bool

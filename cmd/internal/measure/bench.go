@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/eval/bench"
 	"verity/model"
 	"verity/model/synth"
@@ -57,7 +56,7 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a model shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
-	setup.Precision(f, "precision", &b.precision)
+	cli.Precision(f, "precision", &b.precision)
 	cli.Bind(f, "threads", &b.threads)
 	cli.Bind(f, "json", &b.json)
 }
@@ -86,7 +85,7 @@ func (b *benchCommand) measure(ctx context.Context, _ []string) error {
 func (b *benchCommand) openModel(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
 	case b.size == "":
-		return setup.OpenCheckpoint(ctx, cmp.Or(b.model, setup.DefaultModel), false)
+		return cli.OpenCheckpoint(ctx, cmp.Or(b.model, cli.DefaultModel), false)
 	case b.model != "":
 		return nil, cli.Usagef("--model and --size: name one of them")
 	}

@@ -7,7 +7,7 @@ import (
 
 	"verity"
 	"verity/audio"
-	"verity/cmd/internal/setup"
+	"verity/cmd/internal/cli"
 	"verity/datasets"
 	"verity/transcribe"
 	"verity/transcript"
@@ -17,7 +17,7 @@ import (
 type engine struct {
 	transcriber *transcribe.Transcriber
 	model       *verity.Model
-	drafts      *setup.DraftSource
+	drafts      *cli.DraftSource
 	progress    func(share float64, ended bool) // of a run; nil shows none
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type engine struct {
 	total  transcript.Stats
 }
 
-func newEngine(m *verity.Model, drafts *setup.DraftSource) *engine {
+func newEngine(m *verity.Model, drafts *cli.DraftSource) *engine {
 	return &engine{transcriber: m.Transcriber(), model: m, drafts: drafts}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/cmd/internal/setup"
+	"verity/cmd/internal/cli"
 	"verity/datasets"
 	"verity/transcribe"
 )
@@ -14,7 +14,7 @@ import (
 // TestPieces checks that the pieces of a record are its text, to the letter, and that
 // they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
-	flags := setup.ModelFlags{Name: "../../../model/digits/target", Assistant: setup.AssistantFlags{
+	flags := cli.ModelFlags{Name: "../../../model/digits/target", Assistant: cli.AssistantFlags{
 		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
 	}}
 	m, err := flags.Load(t.Context(), transcribe.Options{TokenOrigins: true, Strategy: transcribe.Upstream})

@@ -14,8 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/eval"
 	"verity/eval/report"
 	"verity/internal/show"
@@ -46,7 +44,7 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 type evalCommand struct {
 	datasetRun
 	shard    string
-	speakers setup.SpeakerFlags
+	speakers cli.SpeakerFlags
 }
 
 func Eval(e cli.Env) *cobra.Command {
@@ -54,7 +52,7 @@ func Eval(e cli.Env) *cobra.Command {
 	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.evaluate)
 	cli.AddFlags(c,
 		v.data.RegisterPath,
-		cli.Titled(options.Dataset, v.registerOut),
+		cli.Titled(cli.Dataset, v.registerOut),
 		v.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &v.batch) },
 		v.report.register,
@@ -137,7 +135,7 @@ func parseShard(s string) (eval.Shard, error) {
 }
 
 // runDataset runs the dataset and reports on it.
-func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
+func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.Corpus, o eval.Options) error {
 	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.normalizer)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/datasets"
 	"verity/eval"
 	"verity/eval/report"
@@ -93,7 +92,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 		path = files[0]
 	}
 	if path == "" {
-		return nil, setup.ErrNoDataset
+		return nil, cli.ErrNoDataset
 	}
 	d, err := datasets.Open(ctx, path, j.data.Opt)
 	if err == nil && len(files) > 1 {
@@ -109,7 +108,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 // has one job.
 func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, error) {
 	var err error
-	if j.drafts, err = setup.OpenDrafts(ctx, &j.model.Assistant, 0); err != nil {
+	if j.drafts, err = cli.OpenDrafts(ctx, &j.model.Assistant, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
 	a, err := j.newVariants().load(ctx, j.evalSetting(), j.data.Name())

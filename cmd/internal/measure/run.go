@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/eval/report"
 	"verity/internal/output"
 	"verity/transcribe"
@@ -20,27 +18,27 @@ import (
 // of them.
 type datasetRun struct {
 	cli.Env
-	model     setup.ModelFlags
-	sound     setup.SoundFlags
-	decoding  options.Decoding
+	model     cli.ModelFlags
+	sound     cli.SoundFlags
+	decoding  cli.Decoding
 	log       cli.LogFlags
-	data      setup.DatasetFlags
+	data      cli.DatasetFlags
 	report    reportFlags
 	out       string
 	batch     int
 	textFlags *pflag.FlagSet // those that can change the records
 
 	opt    transcribe.Options
-	drafts *setup.DraftSource
+	drafts *cli.DraftSource
 }
 
 // addDecoding adds the flags that can change the records.
 func (r *datasetRun) addDecoding(c *cobra.Command) {
-	r.textFlags = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
+	r.textFlags = cli.AddFlags(c, r.model.Register, r.sound.Register, cli.DecodingFlags(&r.decoding, 0))
 }
 
 // openData opens the dataset, and checks that results can be written, before hours of work.
-func (r *datasetRun) openData(ctx context.Context) (*setup.Corpus, error) {
+func (r *datasetRun) openData(ctx context.Context) (*cli.Corpus, error) {
 	data, err := r.data.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +54,7 @@ func (r *datasetRun) openData(ctx context.Context) (*setup.Corpus, error) {
 		return nil, err
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
-	if r.drafts, err = setup.OpenDrafts(ctx, &r.model.Assistant, len(files)); err == nil && len(files) > 0 {
+	if r.drafts, err = cli.OpenDrafts(ctx, &r.model.Assistant, len(files)); err == nil && len(files) > 0 {
 		err = r.drafts.Check(ctx, r.data.Audio)
 	}
 	return data, err

@@ -12,8 +12,6 @@ import (
 	"verity"
 	"verity/assistant"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/decoder"
 	"verity/eval"
 	"verity/eval/report"
@@ -99,7 +97,7 @@ type settingsFlag struct {
 
 func (a *settingsFlag) Set(s string) (err error) {
 	if a.list = nil; !strings.Contains(s, ",") && !strings.HasSuffix(s, assistedMark) {
-		*a.one, err = options.ParsePrecision(s)
+		*a.one, err = cli.ParsePrecision(s)
 		return err
 	}
 	a.list, err = parseSettings(s)
@@ -135,8 +133,8 @@ func (a *settingsFlag) settings() []setting {
 type variant struct {
 	setting
 	eval.Variant
-	flags  setup.ModelFlags // with the precision and the assistant of this variant
-	memory int64            // used for loading and running it
+	flags  cli.ModelFlags // with the precision and the assistant of this variant
+	memory int64          // used for loading and running it
 	engine *engine
 }
 
@@ -166,9 +164,9 @@ func (r *variants) close() {
 }
 
 // loadAll loads the variants of a comparison, each warm, so that its memory can be measured.
-func (r *variants) loadAll(ctx context.Context, settings []setting, data *setup.Corpus) error {
+func (r *variants) loadAll(ctx context.Context, settings []setting, data *cli.Corpus) error {
 	for _, s := range settings {
-		before := setup.Resident()
+		before := cli.Resident()
 		a, err := r.load(ctx, s, data.Name)
 		if err == nil && s.assisted && !a.engine.model.Model.Assisted() && r.drafts == nil {
 			err = errNoAssistant
@@ -196,7 +194,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 		assistant.Name = s.assistant
 	}
 	if s.length != "" {
-		if assistant.Policy, err = options.ParseDraft(s.length); err != nil {
+		if assistant.Policy, err = cli.ParseDraft(s.length); err != nil {
 			return nil, err
 		}
 	}
@@ -209,7 +207,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 		r.plain[s.precision], r.open = plain, append(r.open, plain)
 	}
 	m := plain
-	var drafts *setup.DraftSource
+	var drafts *cli.DraftSource
 	if s.assisted {
 		a.flags.Assistant, drafts = assistant, r.drafts
 		if m, err = a.flags.Assisted(ctx, plain, r.opt); err != nil {
@@ -220,7 +218,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 	a.engine = newEngine(m, drafts)
 	a.Variant = eval.Variant{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
-		Run: setup.Identity(m, &a.flags, r.textFlags, dataset),
+		Run: cli.Identity(m, &a.flags, r.textFlags, dataset),
 	}
 	if s.name == "" {
 		a.Run.Options["precision"] = s.precision.String()
@@ -237,7 +235,7 @@ var errNoAssistant = cli.Usagef("there is nothing to compare without an assistan
 // measure records the memory that a variant uses. An assisted variant includes that of the
 // plain variant whose weights it shares.
 func (r *variants) measure(a *variant, before int64) {
-	now := setup.Resident()
+	now := cli.Resident()
 	if before <= 0 || now <= 0 {
 		return
 	}
@@ -320,7 +318,7 @@ func (r *variants) watch(bar *cli.Progress, runs int) {
 }
 
 // compare runs all variants over the dataset, and compares them.
-func (r *variants) compare(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
+func (r *variants) compare(ctx context.Context, v *compareCommand, data *cli.Corpus) (*report.Document, error) {
 	r.forceDrafts()
 	all, sets := make([]eval.Variant, len(r.list)), make([]*report.Set, len(r.list))
 	for i, a := range r.list {

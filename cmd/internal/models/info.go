@@ -20,7 +20,6 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/layer"
@@ -78,7 +77,7 @@ type automatic struct {
 // Info returns the info command.
 func Info(e cli.Env) *cobra.Command {
 	var asJSON, drafts bool
-	m := new(setup.ModelFlags)
+	m := new(cli.ModelFlags)
 	run := func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			if m.Name = args[0]; isSound(m.Name) {
@@ -111,12 +110,12 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
-	c.ValidArgsFunction = setup.CompleteModel
+	c.ValidArgsFunction = cli.CompleteModel
 	cli.AddFlags(c,
 		func(f *pflag.FlagSet) {
 			cli.Bind(f, "model", &m.Name)
-			cli.Redefine(f, "model", setup.DefaultModel, "")
-			setup.Precision(f, "precision", &m.Precision)
+			cli.Redefine(f, "model", cli.DefaultModel, "")
+			cli.Precision(f, "precision", &m.Precision)
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
 				"time passes of the model and report the acceptance rate above which drafts pay off")
@@ -125,8 +124,8 @@ func Info(e cli.Env) *cobra.Command {
 }
 
 // Inspect opens a model and collects its properties; with drafts, it times passes.
-func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties, error) {
-	c, err := setup.OpenCheckpoint(ctx, m.Name, true)
+func Inspect(ctx context.Context, m *cli.ModelFlags, drafts bool) (*Properties, error) {
+	c, err := cli.OpenCheckpoint(ctx, m.Name, true)
 	if err != nil {
 		if errors.Is(err, hub.ErrOffline) {
 			err = cli.Usagef("model %s is not on this machine: if it is published, verity models pull %[1]s downloads it", m.Name)
@@ -188,7 +187,7 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, explicit p
 	i.Memory, i.explicit = memoryFor(c, p), explicit != (precision.Precision{})
 	i.Auto = automatic{
 		Precision: p.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
-		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
+		Assistant: (&cli.AssistantFlags{Name: "auto"}).For(i.Model),
 	}
 	if i.Auto.Assistant == string(transcribe.Encoder) {
 		source, err := verity.DraftEncoder(c, true)
@@ -246,7 +245,7 @@ func (s *textTable) row(label, format string, args ...any) {
 func (i *Properties) print(w io.Writer) error {
 	var s textTable
 	where := show.Name(i.Model)
-	if setup.Embedded(i.Model) {
+	if cli.Embedded(i.Model) {
 		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model +
 			" takes the published weights, in float16"
 	}
@@ -280,7 +279,7 @@ func (i *Properties) printUse(s *textTable) {
 		s.row("use", "transcribes English")
 	default:
 		text := "transcribes %d languages, and translates them into English"
-		if setup.Embedded(i.Model) {
+		if cli.Embedded(i.Model) {
 			text += ", poorly: larger models do better"
 		}
 		s.row("use", text, len(i.Languages))

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/model/hub"
 	"verity/wer"
@@ -61,7 +60,7 @@ func Models(e cli.Env) *cobra.Command {
 	pull := cli.New("pull NAME", "Download a model, or its missing files",
 		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
 		func(ctx context.Context, args []string) error {
-			h := setup.NewHub()
+			h := cli.NewHub()
 			if h.Offline || offline {
 				return cli.Usagef("pull needs the network; verity models lists what is here")
 			}

@@ -13,7 +13,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/datasets"
 	"verity/eval"
 	"verity/internal/option"
@@ -54,7 +53,7 @@ Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 // A quantizeCommand is the quantize command with its flags.
 type quantizeCommand struct {
 	cli.Env
-	data    setup.DatasetFlags
+	data    cli.DatasetFlags
 	opt     quantize.Options
 	dir     string
 	threads int
@@ -72,7 +71,7 @@ func Quantize(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
-	c.ValidArgsFunction = setup.CompleteModel
+	c.ValidArgsFunction = cli.CompleteModel
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats()))
 	q.data.RegisterPath(f)
@@ -102,7 +101,7 @@ func (q *quantizeCommand) quantize(ctx context.Context, args []string) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	c, err := setup.OpenCheckpoint(ctx, args[0], false)
+	c, err := cli.OpenCheckpoint(ctx, args[0], false)
 	if err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (q *quantizeCommand) quantize(ctx context.Context, args []string) error {
 }
 
 // calibrate runs the model over the dataset.
-func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, data *setup.Corpus) error {
+func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, data *cli.Corpus) error {
 	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Pool: q.opt.Pool})
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 )
 
 const decodeHelp = `Decode writes the sound of a file to standard output: one channel of samples at 16,000 Hz,
@@ -19,7 +18,7 @@ const decodeHelp = `Decode writes the sound of a file to standard output: one ch
 
 // Decode returns the command that writes the samples of a file.
 func Decode(e cli.Env) *cobra.Command {
-	var sound setup.SoundFlags
+	var sound cli.SoundFlags
 	var file string
 	c := cli.New("decode FILE", "Write the samples of a sound file", decodeHelp, func(ctx context.Context, _ []string) error {
 		clip, err := sound.Clip(ctx, e, file)

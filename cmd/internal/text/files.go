@@ -15,7 +15,6 @@ import (
 	"verity"
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/tokenizer"
@@ -50,7 +49,7 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	if err != nil {
 		return nil, err
 	}
-	t.madeBy, t.transcriber = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
+	t.madeBy, t.transcriber = cli.Maker(model, &t.model, t.textFlags), model.Transcriber()
 	t.highlighter = newHighlighter(model.Tokenizer)
 	if t.stats {
 		t.bandwidth = measureBandwidth(model.Pool, t.log.Logger(t.Env))
@@ -160,7 +159,7 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 // checkLanguage detects the language of a sound, before its text is written, if the language decides whether the text
 // exists.
 func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
-	if _, piped := setup.Stdin(name); piped || t.outDir == nil || !t.outDir.inSomeLanguage(name) {
+	if _, piped := cli.Stdin(name); piped || t.outDir == nil || !t.outDir.inSomeLanguage(name) {
 		return nil
 	}
 	clip, err := t.sound.Clip(ctx, t.Env, name)

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
@@ -35,23 +33,23 @@ type fileRun struct {
 	transcriber *transcribe.Transcriber
 	highlighter highlighter
 	madeBy      *transcript.Provenance
-	drafts      *setup.DraftSource
+	drafts      *cli.DraftSource
 	bandwidth   float64 // bytes a second, for statistics
 	totals      totals
 }
 
 // inputFlags say which sound is read, and how.
 type inputFlags struct {
-	sound     setup.SoundFlags
+	sound     cli.SoundFlags
 	recursive bool
 	batch     int // files at a time
 }
 
 // decodingFlags say how sound becomes text.
 type decodingFlags struct {
-	model    setup.ModelFlags
-	decoding options.Decoding
-	speakers setup.SpeakerFlags
+	model    cli.ModelFlags
+	decoding cli.Decoding
+	speakers cli.SpeakerFlags
 }
 
 // outputFlags say what is written, and where.
@@ -70,7 +68,7 @@ type outputFlags struct {
 func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
 	t.flags = c.Flags()
-	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles, t.registerSpeakers)
+	t.textFlags = cli.AddFlags(c, cli.DecodingFlags(&t.decoding, 0), t.sound.Register, t.registerSubtitles, t.registerSpeakers)
 	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
 }
 
@@ -89,8 +87,8 @@ func (d *decodingFlags) registerSpeakers(f *pflag.FlagSet) { d.speakers.Register
 
 func (o *outputFlags) registerSubtitles(f *pflag.FlagSet) {
 	s := &o.writing.Subtitles
-	cli.AddOption(f, "subtitles", func(v options.Value) (err error) {
-		o.rules, err = options.Subtitles(v.Text)
+	cli.AddOption(f, "subtitles", func(v cli.Value) (err error) {
+		o.rules, err = cli.Subtitles(v.Text)
 		return err
 	})
 	bindLimit(f, "max-line-width", &s.MaxLineWidth)
@@ -104,7 +102,7 @@ const unlimited = math.MaxInt32
 
 // bindLimit adds an option of a number, of which 0 means no limit.
 func bindLimit(f *pflag.FlagSet, name string, to *int) {
-	cli.AddOption(f, name, func(v options.Value) error {
+	cli.AddOption(f, name, func(v cli.Value) error {
 		*to = cmp.Or(int(v.Number), unlimited)
 		return nil
 	})
@@ -138,9 +136,9 @@ func (f *outputFlags) checkLimits() error {
 // warnIneffective logs which flags of the command line change nothing in the formats that are written.
 func (t *fileRun) warnIneffective() {
 	formats, needed := t.outputs(), map[string]bool{}
-	var changed []*options.Option
+	var changed []*cli.Option
 	t.flags.Visit(func(f *pflag.Flag) {
-		if o := options.Find(f.Name); o != nil && cli.IsSet(f) {
+		if o := cli.Find(f.Name); o != nil && cli.IsSet(f) {
 			changed = append(changed, o)
 			needed[o.Needs] = true
 		}
@@ -171,14 +169,14 @@ func (f *outputFlags) outputs() []transcript.Format {
 
 // bindFormats adds --output-format, which may be repeated. lines is whether TXT has a line for each segment.
 func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
-	cli.AddOption(f, "output-format", func(v options.Value) error {
+	cli.AddOption(f, "output-format", func(v cli.Value) error {
 		if !f.Changed("output-format") {
 			*to, *lines = nil, false // the default
 		}
 		if v.Text == "" {
 			return nil
 		}
-		list, inLines, err := options.Formats(v.Text)
+		list, inLines, err := cli.Formats(v.Text)
 		*lines = *lines || inLines
 		for _, format := range list {
 			if !slices.Contains(*to, format) {

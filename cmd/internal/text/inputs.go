@@ -15,7 +15,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/input"
 	"verity/internal/show"
 )
@@ -58,7 +57,7 @@ func (o otherFiles) String() string {
 // argument unchanged. alone means that it is the only one.
 func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	info, err := os.Stat(arg)
-	switch pattern := err != nil && !literal && !setup.IsAddress(arg); {
+	switch pattern := err != nil && !literal && !cli.IsAddress(arg); {
 	case err == nil && info.IsDir():
 		return in.addDirectory(arg, recursive, alone)
 	case pattern && strings.Contains(arg, "://"):
@@ -134,7 +133,7 @@ func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 	}
 	seen := map[string]bool{}
 	in.names = slices.DeleteFunc(in.names, func(name string) bool {
-		_, piped := setup.Stdin(name)
+		_, piped := cli.Stdin(name)
 		clean := filepath.Clean(name)
 		again := seen[clean] && !piped
 		seen[clean] = true

@@ -13,8 +13,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/tokenizer"
@@ -50,10 +48,10 @@ const (
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
 	cli.Env
-	model     setup.ModelFlags
-	speakers  setup.SpeakerFlags
+	model     cli.ModelFlags
+	speakers  cli.SpeakerFlags
 	writing   transcript.Options
-	decoding  options.Decoding
+	decoding  cli.Decoding
 	log       cli.LogFlags
 	textFlags *pflag.FlagSet
 	formats   []transcript.Format // of the flag
@@ -76,11 +74,11 @@ func Listen(e cli.Env) *cobra.Command {
 			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))
 		}
 		for _, name := range args {
-			switch rate, piped := setup.Stdin(name); {
+			switch rate, piped := cli.Stdin(name); {
 			case !piped:
 				return cli.Usagef("%s: want - or raw:RATE; transcribe takes files", show.Name(name))
 			case rate < 0:
-				return setup.BadRate(name)
+				return cli.BadRate(name)
 			}
 		}
 		return nil
@@ -91,7 +89,7 @@ func Listen(e cli.Env) *cobra.Command {
 		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
 	}, l.log.Register)
-	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request),
+	l.textFlags = cli.AddFlags(c, cli.DecodingFlags(&l.decoding, cli.Request),
 		func(f *pflag.FlagSet) { l.speakers.Register(f, false, true) })
 	return c
 }
@@ -102,7 +100,7 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 	}
 	decoding := l.decoding.Result(l.log.Logger(l.Env))
 	var err error
-	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &setup.SoundFlags{}); err != nil {
+	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &cli.SoundFlags{}); err != nil {
 		return err
 	}
 	l.drawn = l.OutTerminal && l.prints() && !l.timed && decoding.Speakers == nil
@@ -115,9 +113,9 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 	defer model.Close()
 	by, err := live.New(model.Model, decoding)
 	if err != nil {
-		return setup.InFlag(err)
+		return cli.InFlag(err)
 	}
-	l.tr.MadeBy = setup.Maker(model, &l.model, l.textFlags)
+	l.tr.MadeBy = cli.Maker(model, &l.model, l.textFlags)
 	return l.transcribe(ctx, by, args)
 }
 
@@ -125,7 +123,7 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 func (l *listenCommand) check() error {
 	if l.file != "" && len(l.formats) == 0 {
 		var err error
-		if l.formats, _, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
+		if l.formats, _, err = cli.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
 			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
 		}
 	}
@@ -175,7 +173,7 @@ func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, ar
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, end func() error, err error) {
 	if len(args) > 0 {
 		l.tr.Name = "standard input"
-		sound := setup.SoundFlags{Live: true}
+		sound := cli.SoundFlags{Live: true}
 		if clip, err = sound.Clip(ctx, l.Env, args[0]); err == nil {
 			reportTrack(clip)
 		}

@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/tokenizer"
@@ -107,7 +106,7 @@ func outputNames(
 		}
 	}
 	for _, in := range inputs {
-		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && others[foldCase(other)] == 1 && !setup.IsAddress(in) {
+		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && others[foldCase(other)] == 1 && !cli.IsAddress(in) {
 			names[in] = other
 		}
 	}
@@ -203,10 +202,10 @@ var notInNames = regexp.MustCompile(`[<>:"/\\|?*]`)
 
 // base is the name of a file without its directory.
 func base(name string) string {
-	if _, piped := setup.Stdin(name); piped {
+	if _, piped := cli.Stdin(name); piped {
 		return "stdin"
 	}
-	if u, err := url.Parse(name); err == nil && setup.IsAddress(name) {
+	if u, err := url.Parse(name); err == nil && cli.IsAddress(name) {
 		return notInNames.ReplaceAllString(path.Base(u.Path), "_")
 	}
 	return filepath.Base(name)

@@ -23,7 +23,6 @@ import (
 	"verity/audio"
 	"verity/audio/vad"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
@@ -52,7 +51,7 @@ const maxRequest = 1 << 20
 // A pipeCommand is the pipe command.
 type pipeCommand struct {
 	cli.Env
-	model setup.ModelFlags
+	model cli.ModelFlags
 	log   cli.LogFlags
 	batch int
 
@@ -263,11 +262,11 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 		bindFormats(f, &t.formats, &t.writing.Lines)
 		cli.Bind(f, "draft-from", &t.model.Assistant.From)
 	})
-	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSpeakers)
+	t.textFlags = cli.AddFlags(c, cli.DecodingFlags(&t.decoding, 0), t.sound.Register, t.registerSpeakers)
 	if err := c.ParseFlags(r.Flags); err != nil {
 		return nil, cli.FlagError(c, err)
 	}
-	if _, piped := setup.Stdin(r.File); piped {
+	if _, piped := cli.Stdin(r.File); piped {
 		return nil, cli.Usagef("%s: standard input has the requests; want the path of a file", r.File)
 	}
 	err := cmp.Or(cli.Contradiction(c.Flags()), t.sound.Check(), t.checkLimits(), t.checkSpeakers())
@@ -283,7 +282,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
 		return nil, err
 	}
-	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, 1); err == nil {
+	if t.drafts, err = cli.OpenDrafts(ctx, &t.model.Assistant, 1); err == nil {
 		err = t.drafts.Check(ctx, []string{r.File})
 	}
 	if err != nil {
@@ -291,9 +290,9 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	}
 	model, err := p.loaded.With(opt)
 	if err != nil {
-		return nil, setup.InFlag(err)
+		return nil, cli.InFlag(err)
 	}
-	t.transcriber, t.madeBy = model.Transcriber(), setup.Maker(model, &t.model, t.textFlags)
+	t.transcriber, t.madeBy = model.Transcriber(), cli.Maker(model, &t.model, t.textFlags)
 	return t, nil
 }
 

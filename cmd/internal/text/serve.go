@@ -25,8 +25,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
-	"verity/cmd/internal/setup"
 	"verity/internal/input"
 	"verity/internal/show"
 	"verity/parallel"
@@ -57,8 +55,8 @@ const grace = 10 * time.Minute
 // A serveCommand is the serve command with its flags.
 type serveCommand struct {
 	cli.Env
-	model    setup.ModelFlags
-	decoding options.Decoding
+	model    cli.ModelFlags
+	decoding cli.Decoding
 	log      cli.LogFlags
 	address  string
 	wyoming  string // address; empty for none
@@ -76,21 +74,21 @@ type serveCommand struct {
 func Serve(e cli.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
 	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.serve)
-	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
+	cli.AddFlags(c, s.registerModels, s.register, cli.DecodingFlags(&s.decoding, cli.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
 }
 
 // registerModels adds --model, which may be given more than once.
 func (s *serveCommand) registerModels(f *pflag.FlagSet) {
-	cli.AddOption(f, "model", func(v options.Value) error {
+	cli.AddOption(f, "model", func(v cli.Value) error {
 		if !f.Changed("model") {
 			s.models = nil // the default
 		}
 		s.models = append(s.models, v.Text)
 		return nil
 	})
-	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". If it is given more than once, requests "+
+	cli.Redefine(f, "model", cli.DefaultModel, f.Lookup("model").Usage+". If it is given more than once, requests "+
 		"choose a model by name; the first is the default, and the others are loaded on first use")
 	cli.Bind(f, "offline", &s.model.Offline)
 }
@@ -102,7 +100,7 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "check", &s.check)
 	cli.Bind(f, "api-key-file", &s.keyFile)
 	bindList(f, "origin", &s.opt.Origins)
-	cli.AddOption(f, "tls-cert", func(v options.Value) error {
+	cli.AddOption(f, "tls-cert", func(v cli.Value) error {
 		two := false
 		if s.cert, s.key, two = strings.Cut(v.Text, ","); !two {
 			s.key = s.cert
@@ -112,7 +110,7 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "batch", &s.opt.Turns)
 	cli.Redefine(f, "batch", strconv.Itoa(serve.DefaultTurns), "maximum `number` of requests to transcribe at the same time. They share every pass "+
 		"over the weights; each needs its own memory")
-	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
+	cli.AddOption(f, "queue", func(v cli.Value) error { s.opt.Waiting = v.OrNone(); return nil })
 	bindMiB(f, "max-upload", &s.opt.MaxBytes)
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
 	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` for formats that Verity does not read itself. auto: the "+
@@ -124,17 +122,17 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 
 // bindMiB adds the flag of an option in MiB and stores bytes.
 func bindMiB(f *pflag.FlagSet, name string, to *int64) {
-	cli.AddOption(f, name, func(v options.Value) error { *to = int64(v.Number) << 20; return nil })
+	cli.AddOption(f, name, func(v cli.Value) error { *to = int64(v.Number) << 20; return nil })
 }
 
 // bindTime adds the flag of an option that is a duration.
 func bindTime(f *pflag.FlagSet, name string, to *time.Duration) {
-	cli.AddOption(f, name, func(v options.Value) error { *to = time.Duration(v.Number * float64(time.Second)); return nil })
+	cli.AddOption(f, name, func(v cli.Value) error { *to = time.Duration(v.Number * float64(time.Second)); return nil })
 }
 
 // bindList adds the flag of an option that is a list separated by commas and may be repeated.
 func bindList(f *pflag.FlagSet, name string, to *[]string) {
-	cli.AddOption(f, name, func(v options.Value) error {
+	cli.AddOption(f, name, func(v cli.Value) error {
 		if !f.Changed(name) {
 			*to = nil // the default, or nothing
 		}
@@ -285,13 +283,13 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*serve.Se
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
 	s.opt.NoMetrics = s.metrics != ""
 	server, err := serve.New(m.Model, s.opt)
-	return server, setup.InFlag(err)
+	return server, cli.InFlag(err)
 }
 
 // formFields returns the form fields of the options that a request may set.
 func formFields() (fields []serve.Field) {
-	for _, o := range options.All() {
-		if o.Scope&options.Request == 0 {
+	for _, o := range cli.All() {
+		if o.Scope&cli.Request == 0 {
 			continue
 		}
 		set := func(to *transcribe.Options, text string) error {
@@ -299,7 +297,7 @@ func formFields() (fields []serve.Field) {
 			if err != nil { // package serve adds "want"
 				return errors.New(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
 			}
-			d := options.Decoding{Options: *to}
+			d := cli.Decoding{Options: *to}
 			o.Set(&d, v)
 			*to = d.Options
 			return nil
@@ -313,7 +311,7 @@ func formFields() (fields []serve.Field) {
 func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, error) {
 	flags := s.model
 	flags.Name = name
-	c, err := setup.OpenCheckpoint(ctx, name, flags.Offline)
+	c, err := cli.OpenCheckpoint(ctx, name, flags.Offline)
 	if err != nil {
 		return serve.Source{}, err
 	}
@@ -361,9 +359,9 @@ func (s *serveCommand) limitFFmpeg() {
 // prepare checks the flags that decide who may connect, and reads the keys.
 func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := s.opt.Check(); err != nil {
-		return cli.UsageError{Err: setup.InFlag(err)}
+		return cli.UsageError{Err: cli.InFlag(err)}
 	}
-	if err := (&setup.SoundFlags{Input: s.opt.Sound}).Check(); err != nil {
+	if err := (&cli.SoundFlags{Input: s.opt.Sound}).Check(); err != nil {
 		return err
 	}
 	others, err := reachable(s.address, "127.0.0.1:8000")

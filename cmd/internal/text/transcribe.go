@@ -14,7 +14,6 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/transcript"
 )
@@ -139,7 +138,7 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 	if len(files) == 0 {
 		return nil, nil
 	}
-	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, len(files)); err != nil {
+	if t.drafts, err = cli.OpenDrafts(ctx, &t.model.Assistant, len(files)); err != nil {
 		return nil, err
 	}
 	return files, t.drafts.Check(ctx, files)
@@ -194,10 +193,10 @@ func (t *fileRun) check(files []string, used bool) error {
 		piped++
 	}
 	for _, name := range files {
-		if _, ok := setup.Stdin(name); ok {
+		if _, ok := cli.Stdin(name); ok {
 			piped++
 		}
-		if t.model.Offline && setup.IsAddress(name) {
+		if t.model.Offline && cli.IsAddress(name) {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}

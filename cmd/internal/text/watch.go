@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/cmd/internal/setup"
 	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/show"
@@ -96,7 +95,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	const several = 2 // sounds: no single file can be the text of all
-	if w.drafts, err = setup.OpenDrafts(ctx, &w.model.Assistant, several); err != nil {
+	if w.drafts, err = cli.OpenDrafts(ctx, &w.model.Assistant, several); err != nil {
 		return err
 	}
 	model, err := w.load(ctx, w.decoding.Result(w.log.Logger(w.Env)))

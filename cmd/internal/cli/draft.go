@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"verity/audio"
-	"verity/cmd/internal/cli"
 	"verity/eval/report"
 	"verity/internal/input"
 	"verity/internal/show"
@@ -46,15 +45,15 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	case from == "":
 		return nil, nil
 	case a.rejection():
-		return nil, cli.Usagef("--draft-from with --sampler rejection: a text has no probabilities to sample by; " +
+		return nil, Usagef("--draft-from with --sampler rejection: a text has no probabilities to sample by; " +
 			"leave one of them out")
 	case a.overlap:
-		return nil, cli.Usagef("--draft-from with --measure-alpha: a text has no probabilities to compare; leave one of " +
+		return nil, Usagef("--draft-from with --measure-alpha: a text has no probabilities to compare; leave one of " +
 			"them out")
 	case from == besideSound:
 		return d, nil
 	case from == references && n > 0:
-		return nil, cli.Usagef("--draft-from references: sound files have none; it is for a dataset")
+		return nil, Usagef("--draft-from references: sound files have none; it is for a dataset")
 	case from == references:
 		d.find = func(id, reference string) ([]transcript.Cue, error) { return transcript.Read(id, []byte(reference)) }
 		return d, nil
@@ -62,7 +61,7 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	st, err := os.Stat(from)
 	switch {
 	case err != nil:
-		return nil, cli.Usagef("--draft-from %s: %w", from, input.Cause(err))
+		return nil, Usagef("--draft-from %s: %w", from, input.Cause(err))
 	case st.IsDir():
 		if _, err := report.Find(from); n == 0 && err == nil {
 			return d, d.readRecords(ctx)
@@ -71,7 +70,7 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	case filepath.Ext(from) == ".jsonl":
 		return d, d.readRecords(ctx)
 	case n != 1:
-		return nil, cli.Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with "+
+		return nil, Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with "+
 			"a transcript of each", from)
 	}
 	lines, err := readLines(ctx, from)
@@ -84,7 +83,7 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 
 func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
 	if audio.HasEnding(name) {
-		return nil, cli.Usagef("--draft-from %s: is a sound file, want a transcript or subtitles of one", name)
+		return nil, Usagef("--draft-from %s: is a sound file, want a transcript or subtitles of one", name)
 	}
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {

@@ -1,12 +1,4 @@
-// Package options is the one table of all options of a run, which a flag, an environment
-// variable or a field of a request can set.
-//
-//	Find("beam-size").Parse("5") → Value, or an error that states what is wanted
-//	Option.Set(&decoding, Value); decoding.Result(log) → transcribe.Options
-//
-// Flags, variables, form fields, completion, help, manual pages,
-// docs/reference/CLI.md and the names in errors derive from the table.
-package options
+package cli
 
 import (
 	"cmp"
@@ -253,4 +245,41 @@ func (o *Option) format(x float64) string {
 	text := time.Duration(x * float64(time.Second)).String() // such as 6h0m0s
 	text = strings.TrimSuffix(strings.Replace(text, "m0s", "m", 1), "0s")
 	return cmp.Or(strings.Replace(text, "h0m", "h", 1), "0")
+}
+
+// or returns the number for a field whose zero means its default, and off for "none". An
+// explicit 0 becomes the smallest nonzero number on the side of off; no measured value lies
+// between the two.
+func (v Value) or(off float64) float64 {
+	switch {
+	case v.Off:
+		return off
+	case v.Number == 0:
+		return math.Copysign(math.SmallestNonzeroFloat64, off)
+	}
+	return v.Number
+}
+
+// OrNone returns the number for a field whose zero means its default and whose -1 means none.
+func (v Value) OrNone() int {
+	if v.Number == 0 {
+		return -1
+	}
+	return int(v.Number)
+}
+
+// gotPart returns ", got PART" for the wrong part of a list; nothing if it is the whole list.
+func gotPart(part, list string) string {
+	if part == list {
+		return ""
+	}
+	return ", got " + cmp.Or(part, `""`)
+}
+
+// checks makes the check of an option from the function that reads its text.
+func checks[T any](read func(text string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := read(text)
+		return err
+	}
 }

@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
-	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/diarize"
 	"verity/internal/input"
 	"verity/internal/show"
@@ -36,17 +34,17 @@ type SpeakerFlags struct {
 // Register adds the flags. channels says that each channel can be a speaker, named that there is a flag for the
 // names of voices.
 func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels, named bool) {
-	cli.AddOption(f, "speakers", func(v options.Value) error {
-		o, err := options.Speakers(v.Text)
+	AddOption(f, "speakers", func(v Value) error {
+		o, err := Speakers(v.Text)
 		s.Channels, s.Voices = o.Channels, o.Voices
 		return err
 	})
 	if s.allowsChannels = channels; !channels {
-		cli.Redefine(f, "speakers", "one", "label `who` speaks: voice tells speakers apart by their voices and finds out how "+
+		Redefine(f, "speakers", "one", "label `who` speaks: voice tells speakers apart by their voices and finds out how "+
 			"many there are; 3 or 2-4 says how many; one labels nobody")
 	}
 	if named {
-		cli.Bind(f, "speaker-names", &s.names)
+		Bind(f, "speaker-names", &s.names)
 	}
 }
 
@@ -57,16 +55,16 @@ func (s *SpeakerFlags) None() bool { return !s.Channels && s.Voices == nil }
 func (s *SpeakerFlags) Check() error {
 	switch {
 	case s.names != "" && s.Voices == nil:
-		return cli.Usagef("--speaker-names needs --speakers voice")
+		return Usagef("--speaker-names needs --speakers voice")
 	case s.Channels && !s.allowsChannels:
-		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
+		return Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
 	}
 	return nil
 }
 
 // Options returns the options for identifying voices; nil if the flags do not ask for that. sound opens the samples of
 // known voices.
-func (s *SpeakerFlags) Options(ctx context.Context, e cli.Env, sound *SoundFlags) (o *diarize.Options, err error) {
+func (s *SpeakerFlags) Options(ctx context.Context, e Env, sound *SoundFlags) (o *diarize.Options, err error) {
 	if s.Voices == nil {
 		return nil, nil
 	}
@@ -83,17 +81,17 @@ const (
 
 // knownVoices reads the file of --speaker-names: on each line a name, a colon and a sound file with the voice, relative
 // to the directory of the list. Empty lines and those that begin with # are skipped.
-func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (voices []diarize.Voice, err error) {
+func (s *SoundFlags) knownVoices(ctx context.Context, e Env, list string) (voices []diarize.Voice, err error) {
 	text, err := input.Read(ctx, list, longestVoices)
 	if err != nil {
-		return nil, cli.Usagef("--speaker-names %s: %w; want a file with lines NAME: FILE, each FILE a few seconds of that voice",
+		return nil, Usagef("--speaker-names %s: %w; want a file with lines NAME: FILE, each FILE a few seconds of that voice",
 			show.Name(list), input.Cause(err))
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
 	for number, line := range input.Lines(text) {
 		wrong := func(problem string, args ...any) error {
-			return cli.Usagef("--speaker-names %s: line %d: %s", show.Name(list), number, fmt.Sprintf(problem, args...))
+			return Usagef("--speaker-names %s: line %d: %s", show.Name(list), number, fmt.Sprintf(problem, args...))
 		}
 		name, file, ok := strings.Cut(line, ": ")
 		if !ok {
@@ -115,7 +113,7 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 		}
 		var part transcribe.Span
 		if m := partOfFile.FindStringSubmatch(file); m != nil {
-			spans, err := options.Spans(m[2] + "," + m[3])
+			spans, err := Spans(m[2] + "," + m[3])
 			if err != nil {
 				return nil, wrong("%s: %v", show.Name(file), err)
 			}
@@ -134,7 +132,7 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 		voices = append(voices, v)
 	}
 	if len(voices) == 0 {
-		return nil, cli.Usagef("--speaker-names %s: it names nobody; want lines of NAME: FILE", show.Name(list))
+		return nil, Usagef("--speaker-names %s: it names nobody; want lines of NAME: FILE", show.Name(list))
 	}
 	return voices, nil
 }
@@ -144,7 +142,7 @@ var partOfFile = regexp.MustCompile(`^(.*\S)\s+([\d:.]+)-([\d:.]+)$`)
 
 // sample returns the voice of a sound file, or of a part of it.
 func (s *SoundFlags) sample(
-	ctx context.Context, e cli.Env, name, file string, part transcribe.Span, pool *parallel.Pool,
+	ctx context.Context, e Env, name, file string, part transcribe.Span, pool *parallel.Pool,
 ) (v diarize.Voice, err error) {
 	sound := SoundFlags{}
 	sound.FFmpeg, sound.Strict, sound.MaxDuration = s.FFmpeg, s.Strict, longestSample*time.Second
@@ -184,4 +182,22 @@ func partOf(clip *audio.Clip, part transcribe.Span) (*audio.Clip, error) {
 	}
 	pcm, err := clip.Samples(int(part.End*audio.SampleRate) - from)
 	return audio.FromSamples(clip.Name(), pcm), err
+}
+
+// Speakers parses the value of speakers. Voices is nil unless speakers are identified by voice.
+func Speakers(text string) (s struct {
+	Channels bool
+	Voices   *diarize.Options
+}, err error) {
+	switch text {
+	case "one":
+	case "channels":
+		s.Channels = true
+	default:
+		voices, wrong := diarize.Parse(text)
+		if s.Voices, err = &voices, wrong; wrong != nil {
+			err = fmt.Errorf("%w; channels, or one", wrong)
+		}
+	}
+	return s, err
 }

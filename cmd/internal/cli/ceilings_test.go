@@ -1,4 +1,4 @@
-package options
+package cli
 
 import (
 	"slices"
@@ -37,7 +37,7 @@ func TestLargeCeilings(t *testing.T) {
 // TestLibraryCeilings: the library itself refuses more sequences than a flag accepts.
 func TestLibraryCeilings(t *testing.T) {
 	m := digitsModel(t)
-	for _, o := range []transcribe.Options{{BeamSize: sequences + 1}, {BestOf: sequences + 1}, {Patience: sequences + 1}} {
+	for _, o := range []transcribe.Options{{BeamSize: maxSequences + 1}, {BestOf: maxSequences + 1}, {Patience: maxSequences + 1}} {
 		if _, err := transcribe.New(m, o); err == nil {
 			t.Errorf("%d beams, best of %d, patience %v are accepted", o.BeamSize, o.BestOf, o.Patience)
 		}

@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 	"golang.org/x/term"
 
 	"verity"
-	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/internal/show"
 	"verity/model"
 	_ "verity/model/base" // DefaultModel
@@ -25,6 +23,49 @@ import (
 	"verity/precision"
 	"verity/transcribe"
 )
+
+// The options under the heading Model.
+var modelRows = []*Option{
+	{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: maxPath, Scope: Configurable | Server, Field: "More",
+		Brief: "base (built in), small, …, or a path",
+		Help: "base, which is built in; the name of another published model, such as small or openai/whisper-small, " +
+			"downloaded if it is not in the cache; or the path of a checkpoint: a Hugging Face or CTranslate2 " +
+			"directory, an openai/whisper .pt file, or a whisper.cpp ggml file"},
+	{Name: "language", Short: "l", Kind: Text, Arg: "language", Default: "auto", Max: 64, Check: checkLanguage,
+		Scope: anywhere, Field: "Language", Set: setLanguage,
+		Brief: "such as en or English; detected by default",
+		Help: "spoken language, such as en or English; a list, such as en,de, to choose the likeliest of them; auto " +
+			"detects it"},
+	{Name: "multilingual", Scope: Configurable, Field: "Multilingual",
+		Set:  func(d *Decoding, v Value) { d.Multilingual = v.On },
+		Help: "detect the language of every window; JSON reports it for each segment"},
+	{Name: "task", Kind: Choice, Arg: "task", Default: string(zero.Task), Choices: []string{"transcribe", "translate"},
+		Scope: Configurable, Field: "Task", Set: func(d *Decoding, v Value) { d.Task = transcribe.Task(v.Text) },
+		Brief: "transcribe, or translate to English", Help: "transcribe, or translate to English"},
+	{Name: "offline", Scope: Configurable | Server,
+		Help: "download nothing, neither audio nor models; models come from the cache, as with HF_HUB_OFFLINE=1"},
+}
+
+// The options under the heading Speed.
+var speedRows = []*Option{
+	{Name: "threads", Kind: Whole, Max: parallel.MaxThreads, Scope: Configurable | Server,
+		Brief: "0 means one per fast core",
+		Help:  "number of threads; 0 means one per fast core. The text does not depend on it"},
+	{Name: "precision", Kind: List, Arg: "format", Default: "auto", Choices: precision.List(),
+		Check: checks(ParsePrecision), Scope: Configurable | Server, Brief: "auto, f32, f16, int8, …",
+		Help: "number format of the weights: " + precision.Names() + ". auto is f16 if it represents " +
+			"every weight exactly, otherwise f32; quantized weights keep their format. Append :cache=FORMAT for the " +
+			"attention cache"},
+	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: maxBatch, Scope: Configurable,
+		Brief: "files to transcribe at the same time",
+		Help: "transcribe NUMBER files at the same time. They share every pass over the weights; each needs its own " +
+			"memory. The text does not depend on it"},
+	{Name: "chunked", Scope: Configurable, Field: "Chunked",
+		Set:   func(d *Decoding, v Value) { d.Chunked = v.On },
+		Brief: "decode parts of a file at the same time",
+		Help: "split each file at quiet points and decode several parts at the same time; faster for files of three " +
+			"minutes or more"},
+}
 
 // DefaultModel is used if no model is named. Tests replace it.
 var DefaultModel = "base"
@@ -49,18 +90,18 @@ func (m *ModelFlags) Register(f *pflag.FlagSet) {
 }
 
 func (m *ModelFlags) RegisterModel(f *pflag.FlagSet) {
-	cli.Bind(f, "model", &m.Name)
-	cli.Redefine(f, "model", DefaultModel, "")
-	cli.Bind(f, "offline", &m.Offline)
+	Bind(f, "model", &m.Name)
+	Redefine(f, "model", DefaultModel, "")
+	Bind(f, "offline", &m.Offline)
 }
 
 func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
-	cli.Bind(f, "threads", &m.Threads)
+	Bind(f, "threads", &m.Threads)
 	if m.Several != nil {
-		o := options.Find("precision")
+		o := Find("precision")
 		f.Var(m.Several, o.Name, o.Help+". Several precisions, separated by commas, form one variant each; "+
 			"+assistant adds the assistant to a variant: f16,mxfp6,mxfp6+assistant")
-		cli.Must(f.SetAnnotation(o.Name, cli.GroupKey, []string{o.Group}))
+		Must(f.SetAnnotation(o.Name, GroupKey, []string{o.Group}))
 		return
 	}
 	Precision(f, "precision", &m.Precision)
@@ -68,7 +109,7 @@ func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
 
 // Precision adds the flag of an option whose value is a precision.
 func Precision(f *pflag.FlagSet, name string, to *precision.Precision) {
-	cli.AddOption(f, name, func(v options.Value) (err error) { *to, err = options.ParsePrecision(v.Text); return err })
+	AddOption(f, name, func(v Value) (err error) { *to, err = ParsePrecision(v.Text); return err })
 }
 
 // Options returns the options of verity.Open that the flags set, with d for decoding.
@@ -160,7 +201,7 @@ func NewHub() *hub.Client {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return h
 	}
-	b, current, began := cli.Bar{W: os.Stderr}, "", time.Time{}
+	b, current, began := Bar{W: os.Stderr}, "", time.Time{}
 	h.Progress = func(file string, done, total int64) {
 		if file != current {
 			current, began = file, time.Now()
@@ -172,7 +213,7 @@ func NewHub() *hub.Client {
 		share := float64(done) / float64(total)
 		text := fmt.Sprintf("%s, %s of %s", file, show.Bytes(done), show.Bytes(total))
 		if took := time.Since(began); took > time.Second && share > 0 {
-			text += cli.Remaining(took, share)
+			text += Remaining(took, share)
 		}
 		b.Set(text, share)
 	}
@@ -185,4 +226,14 @@ func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return hub.AllNames(), cobra.ShellCompDirectiveDefault
+}
+
+// ParsePrecision is [precision.Parse] with an error that leaves out the text.
+func ParsePrecision(text string) (precision.Precision, error) {
+	p, err := precision.Parse(text)
+	if err != nil && !strings.Contains(text, ":") {
+		_, want, _ := strings.Cut(err.Error(), ": ")
+		err = errors.New(want)
+	}
+	return p, err
 }

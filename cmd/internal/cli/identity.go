@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity"
-	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/machine"
 	"verity/model"
@@ -53,7 +51,7 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
 	}
 	textFlags.VisitAll(func(f *pflag.Flag) {
-		if v := f.Value.String(); v != options.Find(f.Name).DefaultText() {
+		if v := f.Value.String(); v != Find(f.Name).DefaultText() {
 			if f.Name == "terms" || f.Name == "speaker-names" {
 				v += " " + contentHash(v)
 			}
@@ -89,12 +87,12 @@ func assistantName(l *verity.Model, m *ModelFlags) string {
 func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return cli.Version
+		return Version
 	}
-	s := cli.Version
+	s := Version
 	for _, kv := range info.Settings {
 		switch {
-		case kv.Key == "vcs.revision" && strings.HasPrefix(kv.Value, cli.Version): // a version that is a commit
+		case kv.Key == "vcs.revision" && strings.HasPrefix(kv.Value, Version): // a version that is a commit
 			s = kv.Value[:min(len(kv.Value), 12)]
 		case kv.Key == "vcs.revision":
 			s += " " + kv.Value[:min(len(kv.Value), 12)]

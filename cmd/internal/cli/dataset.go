@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"cmp"
@@ -12,11 +12,27 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"verity/cmd/internal/cli"
-	"verity/cmd/internal/options"
 	"verity/datasets"
 	"verity/eval"
 )
+
+// The options under the heading Dataset.
+var datasetRows = []*Option{
+	{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: maxPath,
+		Brief: "a directory or manifest",
+		Help: "the dataset: a LibriSpeech directory, a JSON Lines, TSV or CSV manifest, Parquet files, or a directory " +
+			"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test"},
+	{Name: "limit", Kind: Whole, Max: 1e9,
+		Brief: "process only the first utterances", Help: "process only the first NUMBER utterances; 0 means all"},
+	{Name: "columns", Kind: Text, Arg: "names", Max: maxLine,
+		Help: "names of the audio and text fields or columns, such as path,sentence"},
+}
+
+// The options under the heading Runs.
+var runRows = []*Option{
+	{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each variant",
+		Help: "run each utterance NUMBER times in each variant; 0 means five pairs of runs in all, as far as a minute allows"},
+}
 
 // DatasetFlags select the utterances of a run.
 type DatasetFlags struct {
@@ -27,15 +43,15 @@ type DatasetFlags struct {
 }
 
 func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
-	cli.AddOption(f, "dataset", func(v options.Value) error {
+	AddOption(f, "dataset", func(v Value) error {
 		d.Path, d.Opt.Split = datasets.CutSplit(v.Text)
 		return nil
 	})
-	cli.Bind(f, "limit", &d.Limit)
+	Bind(f, "limit", &d.Limit)
 }
 
 func (d *DatasetFlags) Register(f *pflag.FlagSet) {
-	cli.AddOption(f, "columns", func(v options.Value) error {
+	AddOption(f, "columns", func(v Value) error {
 		two := false
 		if d.Opt.Audio, d.Opt.Text, two = strings.Cut(v.Text, ","); !two && v.Text != "" {
 			return errors.New("want two names, as path,sentence")
@@ -53,13 +69,13 @@ type Corpus struct {
 }
 
 // ErrNoDataset is the error of a missing --dataset.
-var ErrNoDataset = cli.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV " +
+var ErrNoDataset = Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV " +
 	"manifest, Parquet files, or a folder with a .txt beside each sound")
 
 func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case d.Path != "" && len(d.Audio) > 0:
-		return nil, cli.Usagef("--dataset and sound files are two ways to say what to run: choose one")
+		return nil, Usagef("--dataset and sound files are two ways to say what to run: choose one")
 	case len(d.Audio) > 0:
 		return d.files(), nil
 	case d.Path == "":
@@ -71,13 +87,13 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	}
 	switch {
 	case errors.Is(err, datasets.ErrSplit):
-		return nil, cli.Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
+		return nil, Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
 	case errors.Is(err, fs.ErrNotExist) && hubName.MatchString(d.Path):
-		return nil, cli.Usagef("--%w; if it is on the Hub: datasets.load_dataset(%q, split=\"test\").to_parquet(\"test.parquet\")", err, d.Path)
+		return nil, Usagef("--%w; if it is on the Hub: datasets.load_dataset(%q, split=\"test\").to_parquet(\"test.parquet\")", err, d.Path)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, cli.Usagef("--%w; want a directory or manifest on this machine", err)
+		return nil, Usagef("--%w; want a directory or manifest on this machine", err)
 	case errors.Is(err, datasets.ErrKind):
-		return nil, cli.Usagef("--%w", err)
+		return nil, Usagef("--%w", err)
 	case err != nil:
 		return nil, err
 	}
@@ -86,7 +102,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	empty := true // not even a broken row
 	for _, err := range data.All(ctx) {
 		if empty && errors.Is(err, datasets.ErrNoObject) {
-			return nil, cli.Usagef("--dataset %w", err)
+			return nil, Usagef("--dataset %w", err)
 		}
 		first, empty = cmp.Or(first, err), false
 		if !errors.As(err, &columns) {
@@ -104,7 +120,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 		if names := strings.Join(columns.Has, ","); len(columns.Has) == 2 && !strings.Contains(names, " ") {
 			example = names
 		}
-		return nil, cli.Usagef("--dataset %w; --columns %s names those of sound and text", first, example)
+		return nil, Usagef("--dataset %w; --columns %s names those of sound and text", first, example)
 	}
 	count := func(ctx context.Context) int {
 		if data.Format == "parquet" {

@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"io"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"verity/audio"
-	"verity/cmd/internal/cli"
 )
 
 // TestAddress: sound from a server is read like a file; an error reports what a server answers
@@ -29,14 +28,14 @@ func TestAddress(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	want := samples(t, func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), cli.Env{}, sound) })
+	want := samples(t, func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), Env{}, sound) })
 	for path, problem := range map[string]string{
 		"/a/talk.flac": "", "/moved": "",
 		"/none": "answers 404", "/round": "stopped after 10 redirects", "/file": `unsupported protocol scheme "file"`,
 		"/page": "is a web page", "/cut": "unexpected EOF",
 	} {
 		address := "HTTP" + strings.TrimPrefix(server.URL, "http") + path
-		open := func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), cli.Env{}, address) }
+		open := func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), Env{}, address) }
 		if problem == "" {
 			if got := samples(t, open); got != want {
 				t.Errorf("%s: %d samples, want %d", path, got, want)
@@ -48,7 +47,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	secure := "https" + strings.TrimPrefix(server.URL, "http") + "/a/talk.flac"
-	if _, err := new(SoundFlags).Clip(t.Context(), cli.Env{}, secure); err == nil || !strings.Contains(err.Error(), "try http://") {
+	if _, err := new(SoundFlags).Clip(t.Context(), Env{}, secure); err == nil || !strings.Contains(err.Error(), "try http://") {
 		t.Errorf("%s: error = %v", secure, err)
 	}
 	few := &download{strings.NewReader("abc"), 2, time.NewTimer(time.Hour)}

@@ -1,4 +1,4 @@
-package setup
+package cli
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -22,11 +23,43 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
-	"verity/cmd/internal/cli"
 	"verity/internal/input"
 	"verity/internal/show"
+	"verity/transcribe"
 	"verity/wer"
 )
+
+// The options under the heading Input.
+var soundRows = []*Option{
+	{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
+		Hint: "1 is the left channel, 2 the right",
+		Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
+	{Name: "audio-track", Kind: Whole, Max: audio.MaxTracks, Scope: Configurable,
+		Help: "transcribe only audio track NUMBER, counting from 1; 0 means the one that the file marks as default, or else the first"},
+	{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
+		Check: checks(Speakers), Needs: "word-timestamps", Implied: "voice",
+		Brief: "voice names who speaks; or how many there are",
+		Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
+			"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
+			"silent channels cost nothing; one labels nobody"},
+	{Name: "speaker-names", Kind: Text, Arg: "file", Max: maxPath, Needs: "speakers",
+		Brief: "samples of known voices",
+		Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
+			"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"},
+	{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: maxPath, Scope: Configurable | Server,
+		Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
+	{Name: "strict", Scope: Configurable,
+		Help: "treat damaged or missing audio as an error; by default it becomes silence, and a warning says where"},
+	{Name: "recursive",
+		Brief: "also read subdirectories",
+		Help:  "also process audio files in subdirectories"},
+	{Name: "files-from", Kind: Text, Arg: "list", Max: maxPath,
+		Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
+			"standard input; the names are relative to the current directory and are not patterns"},
+	{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
+		Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
+		Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
+}
 
 // SoundFlags say how sound files are opened.
 type SoundFlags struct {
@@ -35,10 +68,10 @@ type SoundFlags struct {
 }
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
-	cli.Bind(f, "channel", &s.Channel)
-	cli.Bind(f, "audio-track", &s.Track)
-	cli.Bind(f, "ffmpeg", &s.FFmpeg)
-	cli.Bind(f, "strict", &s.Strict)
+	Bind(f, "channel", &s.Channel)
+	Bind(f, "audio-track", &s.Track)
+	Bind(f, "ffmpeg", &s.FFmpeg)
+	Bind(f, "strict", &s.Strict)
 }
 
 // Check reports a program for --ffmpeg that does not exist.
@@ -47,7 +80,7 @@ func (s *SoundFlags) Check() error {
 		return nil
 	}
 	if _, err := exec.LookPath(s.FFmpeg); err != nil {
-		return cli.Usagef("--ffmpeg %s: there is no such program; want auto, never or the path of one", s.FFmpeg)
+		return Usagef("--ffmpeg %s: there is no such program; want auto, never or the path of one", s.FFmpeg)
 	}
 	return nil
 }
@@ -74,13 +107,13 @@ func Stdin(name string) (raw int, ok bool) {
 
 // BadRate is the error of a name with an impossible rate.
 func BadRate(name string) error {
-	return cli.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, "+
+	return Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, "+
 		"one channel, on standard input", show.Name(name))
 }
 
 // Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A
 // pipe may never send anything, so Clip abandons the goroutine that reads it when ctx ends.
-func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.Clip, error) {
+func (s *SoundFlags) Clip(ctx context.Context, e Env, name string) (*audio.Clip, error) {
 	var clip *audio.Clip
 	var err error
 	done := make(chan struct{})
@@ -115,7 +148,7 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 
 // betterName ends the error of a file that does not exist with what the user may have meant.
 func betterName(name string) string {
-	near := cli.DidYouMean(soundsLike(name))
+	near := DidYouMean(soundsLike(name))
 	if near == "" && !strings.ContainsAny(name, `./\`) { // off, True
 		return "; the value of a switch follows an equals sign, as in --vad=" + show.Name(name)
 	}
@@ -227,3 +260,42 @@ func (d *download) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Spans reads start,end,start,end,… in seconds; the last end may be missing.
+func Spans(text string) (list []transcribe.Span, err error) {
+	if text == "" || text == "0" {
+		return nil, nil
+	}
+	var times []float64
+	for field := range strings.SplitSeq(text, ",") {
+		v, err := clock(strings.TrimSpace(field))
+		if err != nil || !(v >= 0 && v <= maxSeconds) {
+			return nil, fmt.Errorf("want start,end,… as seconds, 1:30 or 1:02:30%s", gotPart(field, text))
+		}
+		times = append(times, v)
+	}
+	if len(times)%2 == 1 {
+		times = append(times, math.Inf(1))
+	}
+	for i := 0; i < len(times); i += 2 {
+		if times[i+1] < times[i] {
+			return nil, fmt.Errorf("the part from %v s ends before it begins, at %v s", times[i], times[i+1])
+		}
+		if i > 0 && times[i] < times[i-1] {
+			return nil, fmt.Errorf("the part from %v s begins before the previous one ends, at %v s", times[i], times[i-1])
+		}
+		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
+	}
+	return list, nil
+}
+
+// clock reads seconds, or minutes:seconds, or hours:minutes:seconds.
+func clock(text string) (seconds float64, err error) {
+	for part := range strings.SplitSeq(text, ":") {
+		v, wrong := strconv.ParseFloat(part, 64)
+		seconds, err = 60*seconds+v, cmp.Or(err, wrong)
+	}
+	return seconds, err
+}
+
+func setSpans(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }

@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/audio/vad"
+	"verity/internal/input"
+	"verity/internal/option"
+	"verity/tokenizer"
+	"verity/transcribe"
+)
+
+// The options under the heading Words.
+var textRows = []*Option{
+	{Name: "initial-prompt", Kind: Text, Max: maxPrompt, Scope: anywhere, Field: "InitialPrompt",
+		Set:  func(d *Decoding, v Value) { d.InitialPrompt = v.Text },
+		Help: "text that precedes the first window, to suggest names, spelling and style"},
+	{Name: "carry-initial-prompt", Scope: anywhere, Needs: "initial-prompt", Field: "CarryInitialPrompt",
+		Set:  func(d *Decoding, v Value) { d.CarryInitialPrompt = v.On },
+		Help: "use the initial prompt for every window"},
+	{Name: "hotwords", Hidden: true, Kind: Text, Max: maxPrompt, Scope: anywhere, Excludes: "terms", Field: "Hotwords",
+		Set:  func(d *Decoding, v Value) { d.Hotwords = v.Text },
+		Help: "likely names and terms, shown to the model before the previous text in every window"},
+	{Name: "terms", Kind: Text, Arg: "file", Max: maxPath, Check: checks(readTerms), Scope: Configurable | Server,
+		Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) },
+		Brief: "a list of names and terms",
+		Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
+			"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
+	{Name: "prefix", Kind: Text, Max: maxPrompt, Field: "Prefix",
+		Set:  func(d *Decoding, v Value) { d.Prefix = v.Text },
+		Help: "beginning of the first window's text; decoding continues from it, and the output omits it"},
+	{Name: "condition-on-previous-text", Default: "true", Scope: anywhere, Field: "ForgetPrevious",
+		Set:  func(d *Decoding, v Value) { d.ForgetPrevious = !v.On },
+		Help: "prompt each window with the text before it"},
+	{Name: "without-timestamps", Scope: Configurable, Field: "WithoutTimestamps",
+		Set:  func(d *Decoding, v Value) { d.WithoutTimestamps = v.On },
+		Help: "decode text without timestamps; each window becomes one segment"},
+	{Name: "suppress-tokens", Kind: List, Arg: "ids", Default: "auto", Check: checks(tokenIDs), Scope: Configurable,
+		Field: "SuppressTokens", Set: setTokens,
+		Help: "token ids that are never chosen, separated by commas; -1 means symbols that are not spoken, auto the " +
+			"model's own list"},
+	{Name: "suppress-expression", Kind: Text, Arg: "expression", Max: maxPath, Check: checks(expression),
+		Scope: Configurable, Field: "SuppressExpression", Set: setExpression,
+		Help: "never choose tokens that this regular expression matches in full, leading space included. For example, " +
+			"' ?[0-9]+' makes the model spell out numbers"},
+	{Name: "audio-context", Kind: List, Arg: "positions", Default: "all", Choices: []string{"all", "fit"},
+		Check: checkContext, Scope: Configurable, Field: "AudioContext", Set: setContext,
+		Help: "encoder positions per window, 20 ms each, up to 1500; or fit: as many as a short file needs. Faster " +
+			"for short files, but the text may differ because models were trained on 30 s"},
+	{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
+		Field: "Pad", Set: setPad,
+		Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +
+			"openai-whisper; add --strategy upstream for the same text)"},
+}
+
+// The options under the heading Voice.
+var voiceRows = []*Option{ // names and defaults of faster-whisper
+	{Name: "vad", Kind: Choice, Arg: "when", Default: "auto", BareValue: "on", Choices: []string{"auto", "on", "off"},
+		Scope: Configurable | Server, Field: "VAD",
+		Set:   func(d *Decoding, v Value) { d.vadOn, d.SkipSpeechCheck = v.Text == "on", v.Text == "off" },
+		Brief: "skip everything that is not speech",
+		Help: "voice activity detection (Silero VAD). on, or the bare flag: detect speech first and skip the rest; " +
+			"times remain those of the file. auto: check only windows with low model confidence, and omit text where " +
+			"there is no speech. off: no check"},
+	{Name: "vad-threshold", Kind: Real, Arg: "probability", Default: fmt.Sprint(vad.DefaultThreshold), Above: true, Max: 1,
+		Scope: Configurable | Server, Needs: "vad",
+		Set:  func(d *Decoding, v Value) { d.vad.Threshold = v.Number },
+		Help: "probability at which a 32 ms frame starts speech"},
+	{Name: "vad-min-silence-duration-ms", Kind: Whole, Arg: "ms", Default: strconv.Itoa(vad.DefaultMinSilenceDurationMS), Max: maxHour,
+		Scope: Configurable | Server, Needs: "vad",
+		Set:  func(d *Decoding, v Value) { d.vad.MinSilenceDurationMS = v.OrNone() },
+		Help: "minimum silence that ends speech"},
+}
+
+// The options under the heading Quality.
+var qualityRows = []*Option{
+	{Name: "strategy", Kind: Choice, Arg: "name", Default: "accurate", Choices: []string{"accurate", "upstream"},
+		Scope: anywhere, Field: "Strategy",
+		Set: func(d *Decoding, v Value) { d.Strategy = transcribe.Strategy(v.Text) },
+		Help: "how to decode difficult audio. accurate: decode again where words seem to be lost or invented. " +
+			"upstream: decide as openai-whisper does; with --pad mel, the text is the same too"},
+	{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
+		Set:  func(d *Decoding, v Value) { d.first = v.Number },
+		Hint: "--temperature-increment-on-fallback sets the step to each further one",
+		Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},
+	{Name: "temperature-increment-on-fallback", Kind: Real, Arg: "step", Default: "0.2", None: true, Min: 0.01, Max: 2,
+		Scope: Configurable, Set: func(d *Decoding, v Value) { d.increment = v },
+		Help: "temperature increase, up to 1, for each new attempt at a window that fails the thresholds"},
+	{Name: "beam-size", Kind: Whole, Max: maxSequences, Scope: anywhere, Field: "BeamSize",
+		Set:  func(d *Decoding, v Value) { d.BeamSize = int(v.Number) },
+		Help: "beam search width at temperature 0, which disables the assistant; 0 or 1 means greedy decoding"},
+	{Name: "patience", Kind: Real, Arg: "factor", Max: maxSequences, Scope: Configurable, Needs: "beam-size",
+		Field: "Patience", Set: func(d *Decoding, v Value) { d.Patience = v.Number },
+		Help: "end beam search when FACTOR times --beam-size sequences are complete; 0 means 1"},
+	{Name: "best-of", Kind: Whole, Max: maxSequences, Scope: anywhere, Field: "BestOf",
+		Set:  func(d *Decoding, v Value) { d.BestOf = int(v.Number) },
+		Help: "above temperature 0, sample NUMBER sequences and choose the best; 0 means 1"},
+	{Name: "length-penalty", Kind: Real, Arg: "alpha", Default: "none", None: true, Max: 1, Scope: Configurable,
+		Field: "LengthPenalty", Set: setPenalty,
+		Help: "rank sequences with the length penalty ((5+tokens)/6)^ALPHA; none uses mean log-probabilities"},
+	{Name: "compression-ratio-threshold", Kind: Real, Arg: "factor", None: true, Max: 1000,
+		Default: number(zero.MaxCompressionRatio), Scope: anywhere, Field: "MaxCompressionRatio",
+		Set:  func(d *Decoding, v Value) { d.MaxCompressionRatio = v.or(math.Inf(1)) },
+		Help: "a window fails if the zlib compression ratio of its text is above FACTOR"},
+	{Name: "logprob-threshold", Kind: Real, Default: number(zero.MinLogProb), None: true, Min: -1000, Max: 0,
+		Scope: anywhere, Field: "MinLogProb",
+		Set:  func(d *Decoding, v Value) { d.MinLogProb = v.or(math.Inf(-1)) },
+		Help: "a window fails if its mean log-probability is below NUMBER"},
+	{Name: "no-speech-threshold", Kind: Real, Arg: "probability", Default: number(zero.MaxNoSpeech), None: true, Max: 1,
+		Scope: anywhere, Field: "MaxNoSpeech",
+		Set: func(d *Decoding, v Value) { d.MaxNoSpeech = v.or(math.Inf(1)) },
+		Help: "skip a window whose no-speech probability is higher, unless its mean log-probability is above " +
+			"--logprob-threshold"},
+	{Name: "hallucination-silence-threshold", Kind: Real, Arg: "seconds", Default: "none", None: true, Above: true,
+		Max: maxSeconds, Scope: Configurable, Needs: "word-timestamps", Field: "HallucinationSilence",
+		Set:  func(d *Decoding, v Value) { d.HallucinationSilence = v.or(0) },
+		Help: "skip silence longer than this around likely hallucinations"},
+	{Name: "repetition-penalty", Kind: Real, Arg: "factor", Max: 1000, Scope: Configurable,
+		Field: "Repetition.Penalty", Set: setRepetition,
+		Help: "make tokens that occurred earlier, including in the prompt, less likely by FACTOR; 0 or 1 means no " +
+			"penalty"},
+	{Name: "no-repeat-ngram-size", Kind: Whole, Arg: "length", Max: maxTokens, Scope: Configurable,
+		Field: "Repetition.NoRepeat", Set: func(d *Decoding, v Value) { d.Repetition.NoRepeat = int(v.Number) },
+		Help: "never repeat a sequence of LENGTH tokens within a window and its prompt; 0 means no limit"},
+	{Name: "top-k", Kind: Whole, Max: 1024, Scope: Configurable,
+		Field: "TopK", Set: func(d *Decoding, v Value) { d.TopK = int(v.Number) },
+		Help: "above temperature 0, choose only from the NUMBER likeliest tokens; 0 means all"},
+	{Name: "top-p", Kind: Real, Arg: "probability", Max: 1, Scope: Configurable,
+		Field: "TopP", Set: func(d *Decoding, v Value) { d.TopP = float32(v.Number) },
+		Help: "above temperature 0, choose only from the likeliest tokens that together have this PROBABILITY; 0 means " +
+			"all"},
+	{Name: "seed", Kind: Unsigned, Scope: Configurable, Field: "Seed", Set: setSeed,
+		Help: "random seed for sampling above temperature 0"},
+}
+
+// A Decoding collects the values of options that become transcribe.Options.
+//
+// A request uses only the embedded Options and does not call Result. Only temperature sets a
+// field outside them, and the server reads that itself.
+//
+// The set functions ignore errors, since Parse has checked the text.
+type Decoding struct {
+	transcribe.Options
+
+	first     float64 // temperature
+	increment Value
+	vadOn     bool
+	vad       vad.Options
+}
+
+// Result returns the collected options, with a log.
+func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
+	o := d.Options
+	o.Log = log
+	o.Temperatures = ladder(d.first, d.increment)
+	if d.vadOn {
+		v := d.vad
+		o.VAD = &v
+	}
+	return o
+}
+
+// ladder returns the temperatures from first to 1 in steps of increment; only first if the
+// increment is off. Commands without the option use its default.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
+func ladder(first float64, increment Value) []float64 {
+	list := []float64{first}
+	if increment.Off {
+		return list
+	}
+	step := cmp.Or(increment.Number, zero.Temperatures[1]-zero.Temperatures[0])
+	for i := 1; ; i++ {
+		t := math.Round((first+float64(i)*step)*1e9) / 1e9 // 0.6, not 0.6000000000000001
+		if t > 1+1e-6 {
+			return list
+		}
+		list = append(list, t)
+	}
+}
+
+// readTerms reads the file that terms names.
+func readTerms(path string) ([]transcribe.Term, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := input.Read(context.Background(), path, transcribe.MaxTermsText)
+	if err != nil {
+		return nil, fmt.Errorf("%w; want a file with a name or term on each line", input.Cause(err))
+	}
+	return transcribe.ParseTerms(string(text))
+}
+
+// tokenIDs reads ids between commas. It returns nil for auto, the list of the model.
+func tokenIDs(text string) ([]tokenizer.Token, error) {
+	if text == "auto" {
+		return nil, nil
+	}
+	list := []tokenizer.Token{} // not nil: an empty list suppresses nothing
+	for field := range strings.SplitSeq(text, ",") {
+		if field == "" {
+			continue
+		}
+		v, err := strconv.ParseInt(strings.TrimSpace(field), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("want auto or token ids separated by commas%s", gotPart(field, text))
+		}
+		list = append(list, tokenizer.Token(v))
+	}
+	return list, nil
+}
+
+func setTokens(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) }
+
+// expression reads a regular expression.
+func expression(text string) (*regexp.Regexp, error) {
+	e, err := regexp.Compile(text)
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+		return nil, fmt.Errorf("want a regular expression; this one has a %s: %s", wrong.Code, wrong.Expr)
+	}
+	return e, err
+}
+
+func setExpression(d *Decoding, v Value) {
+	if d.SuppressExpression = nil; v.Text != "" {
+		d.SuppressExpression, _ = expression(v.Text)
+	}
+}
+
+func checkContext(text string) error {
+	if text == "all" || text == "fit" {
+		return nil
+	}
+	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > maxPositions {
+		return fmt.Errorf("want a number of positions from 1 to %d, fit or all", maxPositions)
+	}
+	return nil
+}
+
+func setContext(d *Decoding, v Value) {
+	switch v.Text {
+	case "all":
+		d.AudioContext = 0
+	case "fit":
+		d.AudioContext = transcribe.FitAudioContext
+	default:
+		d.AudioContext, _ = strconv.Atoi(v.Text)
+	}
+}
+
+func setPad(d *Decoding, v Value) {
+	if d.Pad = audio.PadAudio; v.Text == "mel" {
+		d.Pad = audio.PadMel
+	}
+}
+
+func setPenalty(d *Decoding, v Value) {
+	if d.LengthPenalty = nil; !v.Off {
+		d.LengthPenalty = &v.Number
+	}
+}
+
+// setRepetition keeps a number that is too small for 32 bits from becoming 0, which would turn
+// the penalty off.
+func setRepetition(d *Decoding, v Value) {
+	d.Repetition.Penalty = float32(v.Number)
+	if d.Repetition.Penalty == 0 && v.Number != 0 {
+		d.Repetition.Penalty = math.SmallestNonzeroFloat32
+	}
+}
+
+func setSeed(d *Decoding, v Value) { d.Seed, _ = strconv.ParseUint(v.Text, 10, 64) }
+
+// DecodingFlags returns a function that adds the flags of all decoding options in a scope. Together
+// with the model they decide the text.
+func DecodingFlags(d *Decoding, scope Scope) func(*pflag.FlagSet) {
+	return func(f *pflag.FlagSet) {
+		for _, o := range All() {
+			if o.Set != nil && o.Scope&scope == scope {
+				AddOption(f, o.Name, func(v Value) error { o.Set(d, v); return nil })
+			}
+		}
+	}
+}
+
+// InFlag turns the error of an option into one that names its flag.
+func InFlag(err error) error {
+	var bad *option.Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	name, value := bad.Option, fmt.Sprintf(" %v", bad.Value)
+	if o := ByField(bad.Option); o != nil {
+		if name = o.Name; o.Kind == Switch || bad.Value == nil {
+			value = ""
+		}
+	}
+	reason := bad.Reason
+	if bad.Option == "Language" {
+		reason += "; verity info lists the languages of a model"
+	}
+	return Usagef("--%s%s: %s", name, value, reason)
+}
