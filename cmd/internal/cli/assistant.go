@@ -80,6 +80,10 @@ func (a *AssistantFlags) Register(f *pflag.FlagSet) {
 		}
 		return err
 	})
+}
+
+// RegisterResearch adds the flags for those who measure drafts.
+func (a *AssistantFlags) RegisterResearch(f *pflag.FlagSet) {
 	Bind(f, "sampler", &a.Sampler)
 	Bind(f, "measure-alpha", &a.overlap)
 }

@@ -19,7 +19,7 @@ const (
 	Voice    = "Voice activity"
 	Quality  = "Search and thresholds"
 	Speed    = "Speed"
-	Drafts   = "Drafting (changes only speed, except with --sampler rejection)"
+	Drafts   = "Drafting (changes only speed)"
 	Serving  = "Serving"
 	Report   = "Report"
 	Log      = "Log"

@@ -69,7 +69,6 @@ func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
 	t.flags = c.Flags()
 	t.textFlags = cli.AddFlags(c, cli.DecodingFlags(&t.decoding, 0), t.sound.Register, t.registerSubtitles, t.registerSpeakers)
-	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
 }
 
 // registerFiles adds the flags for input and output files.
