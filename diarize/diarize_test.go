@@ -293,14 +293,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// BenchmarkGroups clusters an hour of speech.
-func BenchmarkGroups(b *testing.B) {
-	x := randomVectors(5, 9700, 4, 1.2)
-	for b.Loop() {
-		groups(nil, x, 1, MaxSpeakers, 194)
-	}
-}
-
 func TestRTTM(t *testing.T) {
 	const text = "\ufeffSPEAKER b 1 0 1 <NA> <NA> Bob <NA> <NA>\r\n;; comment\nSPKR-INFO a 1 <NA> <NA> <NA> unknown Bob <NA>\n" +
 		"SPEAKER a 1 2.5 1 <NA> <NA> Bob <NA> <NA>\nSPEAKER a 1 0.25 0.5 <NA> <NA> Zoë <NA> <NA>\n\n" +

@@ -1,7 +1,9 @@
 package diarize
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -129,5 +131,25 @@ func BenchmarkSegment(b *testing.B) {
 	n := networks()
 	for b.Loop() {
 		n.segment(dst, x, []int{0})
+	}
+}
+
+func samplesOf(t *testing.T, name string) (x []float32) {
+	t.Helper()
+	c, err := audio.Open(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := make([]float32, audio.SampleRate)
+	for {
+		n, err := c.Read(b)
+		x = append(x, b[:n]...)
+		if err == io.EOF {
+			return x
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares who speaks, as Verity and others find it, with recordings and their RTTM, by pyannote.metrics.
 
-    mkdir set; VERITY_SPEAKERS_OUT=$PWD/set VERITY_SPEAKERS="composed ami" go test -run TestQuality ./diarize
+    git worktree add sets faa583ae; cd sets; mkdir set   # the revision that composes the conversations
+    VERITY_SPEAKERS_OUT=$PWD/set VERITY_SPEAKERS="composed ami" go test -run TestQuality ./diarize
     python3 -m pip install pyannote.metrics==4.2.0 senko==0.2.2 diarize==0.1.2
     python3 tools/reference/speaker_peers.py set composed bin/verity --model base --precision int8
     python3 tools/reference/speaker_peers.py set composed senko
