@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -213,34 +212,5 @@ func chars(r *splitmix, out *strings.Builder, ranges [][2]rune, n int) {
 	for range n {
 		c := ranges[r.next(len(ranges))]
 		out.WriteRune(c[0] + rune(r.next(int(c[1]-c[0]+1))))
-	}
-}
-
-// TestNoSpecialDecoded: of random tokens, Decode and a Stream spell those of text alone.
-func TestNoSpecialDecoded(t *testing.T) {
-	tok, err := Embedded(VocabMultilingual)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seed := range uint64(300) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		var all, text []Token
-		for range rng.IntN(50) {
-			id := Token(rng.IntN(tok.Size()+10) - 5)
-			if rng.IntN(2) == 0 {
-				id = tok.EOT + Token(rng.IntN(tok.Size()-int(tok.EOT)))
-			}
-			if all = append(all, id); tok.IsText(id) {
-				text = append(text, id)
-			}
-		}
-		streamed, stream := "", tok.Stream()
-		for _, id := range all {
-			streamed += stream.Push(id)
-		}
-		streamed += stream.Flush()
-		if want := tok.DecodeWithTimestamps(text); tok.Decode(all) != want || streamed != want {
-			t.Errorf("%d: got %q, streamed %q, want %q", all, tok.Decode(all), streamed, want)
-		}
 	}
 }

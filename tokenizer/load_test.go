@@ -289,67 +289,6 @@ func TestLoadReadError(t *testing.T) {
 	}
 }
 
-// TestLoadAsTable writes an embedded table in Hugging Face's form, every way to
-// make a token as a merge, and compares the tokens.
-func TestLoadAsTable(t *testing.T) {
-	want := embedded(t, VocabEnglish)
-	tok, err := Load(asHF(t, want), "whisper-tiny.en", VocabEnglish)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !maps.Equal(tok.special, want.special) || tok.Size() != want.Size() {
-		t.Errorf("special tokens differ")
-	}
-	gen := newGenerator(t)
-	for i := range 2000 {
-		text := gen.text(1<<51 + uint64(i))
-		if got, want := tok.Encode(text), want.Encode(text); !slices.Equal(got, want) {
-			t.Fatalf("Encode(%q) = %v, want %v", text, got, want)
-		}
-	}
-}
-
-// asHF returns the files of a checkpoint with the vocabulary of tok, without
-// timestamps, as checkpoints of 2022 had it.
-func asHF(t *testing.T, tok *Tokenizer) fstest.MapFS {
-	t.Helper()
-	charOf := map[byte]string{}
-	for r, b := range byteOf {
-		charOf[b] = string(r)
-	}
-	spell := func(s string) string {
-		var out strings.Builder
-		for i := range len(s) {
-			out.WriteString(charOf[s[i]])
-		}
-		return out.String()
-	}
-	vocab, added := map[string]Token{}, map[string]Token{}
-	merges := []byte("#version: 0.2\n")
-	for id, s := range tok.bpe.text {
-		vocab[spell(s)] = Token(id)
-		for i := 1; i < len(s); i++ {
-			if _, ok := tok.bpe.ids[s[:i]]; !ok {
-				continue
-			}
-			if _, ok := tok.bpe.ids[s[i:]]; ok {
-				merges = fmt.Appendf(merges, "%s %s\n", spell(s[:i]), spell(s[i:]))
-			}
-		}
-	}
-	for id, s := range tok.special {
-		if !tok.IsTimestamp(id) {
-			added[s] = id
-		}
-	}
-	rawVocab, err1 := json.Marshal(vocab)
-	rawAdded, err2 := json.Marshal(added)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	return fstest.MapFS{"vocab.json": {Data: rawVocab}, "merges.txt": {Data: merges}, "added_tokens.json": {Data: rawAdded}}
-}
-
 // with adds a file to a directory.
 func with(files fstest.MapFS, name, content string) fstest.MapFS {
 	files[name] = &fstest.MapFile{Data: []byte(content)}

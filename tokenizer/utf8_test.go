@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,27 +57,6 @@ func TestStream(t *testing.T) {
 		}
 		if want := tok.Decode(tokens); out != want {
 			t.Fatalf("Stream of %v = %q, want %q", tokens, out, want)
-		}
-	})
-}
-
-// TestSplitToWordsAnything checks that no tokens are lost or moved, whatever they are,
-// except those of an incomplete character at the end.
-func TestSplitToWordsAnything(t *testing.T) {
-	tok := embedded(t, VocabLargeV3)
-	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.OneOf(rapid.Int32Range(0, 255), rapid.Int32Range(-2, VocabLargeV3+2))
-		var tokens []Token
-		for _, id := range rapid.SliceOf(id).Draw(t, "ids") {
-			tokens = append(tokens, Token(id))
-		}
-		before := slices.Clone(tokens)
-		for _, lang := range []string{"en", "ja"} {
-			_, groups := tok.SplitToWords(tokens, lang)
-			flat := slices.Concat(groups...)
-			if !slices.Equal(flat, before[:len(flat)]) || !slices.Equal(tokens, before) {
-				t.Fatalf("SplitToWords(%v, %q) = %v", before, lang, groups)
-			}
 		}
 	})
 }
