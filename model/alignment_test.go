@@ -1,8 +1,6 @@
 package model
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -38,32 +36,5 @@ func TestHeadsOf(t *testing.T) {
 		if got := headsOf(d, "x"); got != nil {
 			t.Errorf("%+v, which openai did not publish: %v", d, got)
 		}
-	}
-}
-
-// TestHeadsOfFiles opens published weights in the formats that keep no heads.
-// VERITY_FOREIGN names a directory of them, see TestForeign.
-func TestHeadsOfFiles(t *testing.T) {
-	dir := os.Getenv("VERITY_FOREIGN")
-	if dir == "" {
-		t.Skip("needs published weights or recordings: VERITY_FOREIGN names no directory of published weights")
-	}
-	found := 0
-	for _, pattern := range []string{"*.pt", "ggml-*.bin"} {
-		files, _ := filepath.Glob(filepath.Join(dir, pattern))
-		for _, file := range files {
-			c, err := Open(t.Context(), file)
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			if found++; len(c.Generation.AlignmentHeads) == 0 {
-				t.Errorf("%s has no alignment heads", file)
-			}
-			c.Close()
-		}
-	}
-	if found == 0 {
-		t.Errorf("%s: nothing found", dir)
 	}
 }

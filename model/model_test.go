@@ -348,25 +348,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestSpecs opens every checkpoint that the goldens were made from.
-func TestSpecs(t *testing.T) {
-	for _, s := range testmodel.Specs() {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			c := testmodel.Open(t, s.Name)
-			if got := c.DType().String(); got != s.DType {
-				t.Errorf("DType = %s, want %s", got, s.DType)
-			}
-			if c.Generation.EOSToken != int32(s.EndOfText) || c.Generation.Multilingual != (c.Dims.Vocab != 51864) {
-				t.Errorf("Generation = %+v", c.Generation)
-			}
-			if hasList := c.Generation.SuppressTokens != nil; hasList != (s.Name != "sharded") {
-				t.Errorf("suppress_tokens stated: %v", hasList)
-			}
-		})
-	}
-}
-
 // TestSharedEncoder opens an assistant without an encoder.
 func TestSharedEncoder(t *testing.T) {
 	fsys := tiny(t)

@@ -19,7 +19,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -350,57 +349,6 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestConcurrent checks that concurrent runs download the weights once.
-func TestConcurrent(t *testing.T) {
-	h := newHub(t)
-	c := h.client(t)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			dir, err := c.locate(t.Context(), "tiny")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			checkWhole(t, h, dir)
-		})
-	}
-	wg.Wait()
-	if n := h.gets.Load(); n != 1 {
-		t.Errorf("the weights were fetched %d times", n)
-	}
-}
-
-// TestLeavesWhatIsThere checks that a run that waited for another does not touch the file
-// that the other has made and may be about to open.
-func TestLeavesWhatIsThere(t *testing.T) {
-	h := newHub(t)
-	c := h.client(t)
-	at := filepath.Join(c.folder(repo), "snapshots", commit, "model.safetensors")
-	blob := filepath.Join(c.folder(repo), "blobs", h.hash)
-	unlock, err := c.lock(t.Context(), "model.safetensors", filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked, serve := make(chan bool, 10), h.Config.Handler
-	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked <- true; serve.ServeHTTP(w, r) })
-	done := make(chan error)
-	go func() { done <- c.file(t.Context(), repo, commit, "model.safetensors") }()
-	<-asked // it has seen that there is no file
-	if err := errors.Join(os.MkdirAll(filepath.Dir(blob), 0o777), os.WriteFile(blob, h.weights, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	if err := place(blob, at); err != nil {
-		t.Fatal(err)
-	}
-	defer func(f func(string, string) error) { symlink = f }(symlink)
-	symlink = func(string, string) error { t.Error("the file is made anew"); return os.ErrPermission }
-	unlock()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 // TestNoLinks checks that a system without links gets copies.
 func TestNoLinks(t *testing.T) {
 	symlink = func(string, string) error { return os.ErrPermission }
@@ -584,54 +532,6 @@ func (l listener) Accept() (net.Conn, error) {
 
 func (l listener) Close() error   { l.end(); return nil }
 func (l listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: l.port} }
-
-// TestSameBytes: a hub that sends the same beginning again and again, however long, is not asked for ever.
-func TestSameBytes(t *testing.T) {
-	h := newHub(t)
-	c := h.client(t)
-	serve, asked := h.Config.Handler, 0
-	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "config.json") {
-			serve.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("ETag", `"x"`)
-		w.Header().Set("Content-Length", strconv.Itoa(16<<20))
-		if r.Method == http.MethodGet {
-			asked++
-			w.Write(make([]byte, 2<<20)) // whatever range was asked for
-		}
-	})
-	c.attempts = 4
-	if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, errCut) || asked > 5 {
-		t.Errorf("asked %d times: %v, want the connection was cut after 5", asked, err)
-	}
-}
-
-// TestRawAnswers: what a hub sends is never shown as it came, nor at length.
-func TestRawAnswers(t *testing.T) {
-	for what, list := range map[string]string{
-		"names":          strings.Repeat(`{"rfilename": "\u001b[2Jx"},`, 1e5),
-		"a shard's name": `{"rfilename": "model.safetensors.index.json"}, {"rfilename": "model-\u001b]0;x\u0007-of-1.safetensors"},`,
-		"shards":         `{"rfilename": "model.safetensors.index.json"},` + strings.Repeat(`{"rfilename": "model-1-of-1.safetensors"},`, 1e5),
-		"a status":       "",
-	} {
-		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.Contains(r.URL.Path, "/api/") || list == "" {
-				c, _, _ := http.NewResponseController(w).Hijack()
-				fmt.Fprintf(c, "HTTP/1.1 418 \x1b[2J%s\r\n\r\n", strings.Repeat("x", 1e4))
-				c.Close()
-				return
-			}
-			fmt.Fprintf(w, `{"sha": %q, "siblings": [%s {}]}`, commit, list)
-		}))
-		t.Cleanup(h.Close)
-		_, err := (&Client{Cache: t.TempDir(), Endpoint: h.URL}).Pull(t.Context(), "tiny")
-		if err == nil || len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\x07") {
-			t.Errorf("%s: %.300q", what, fmt.Sprint(err))
-		}
-	}
-}
 
 // TestStalledList: what is asked before the files has the limit too.
 func TestStalledList(t *testing.T) {

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -106,99 +103,6 @@ func TestKilled(t *testing.T) {
 	checkWhole(t, h, dir)
 	if from := h.from.Load(); from == 0 {
 		t.Error("the second run began anew")
-	}
-}
-
-// TestKilledOften kills processes at thirty moments of a download from a hub that cuts
-// transfers and now and then sends the whole file for a part of it. At no moment is a part
-// taken for the whole, and what is left is of use to the next process, or does no harm.
-func TestKilledOften(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs make test-all: starts some seventy processes")
-	}
-	h := newHub(t)
-	serve, asked := h.cdn.Config.Handler, atomic.Int32{}
-	h.cdn.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch asked.Add(1) % 4 {
-		case 1:
-			h.cuts.Store(1)
-		case 3:
-			r.Header.Del("Range")
-		}
-		serve.ServeHTTP(slow{w}, r)
-	})
-	began := time.Now()
-	if out, err := child(t, h, t.TempDir()).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	whole := time.Since(began)
-	const moments = 30
-	found, kept := 0, 0
-	for i := range moments {
-		c := &Client{Cache: t.TempDir(), Endpoint: h.URL}
-		for range 1 + i%2 { // some twice
-			p := child(t, h, c.Cache)
-			if err := p.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(whole * time.Duration(i+1) / moments)
-			p.Process.Kill()
-			p.Wait()
-			if dir, ok := c.Find("tiny"); ok {
-				checkWhole(t, h, dir)
-				found++
-			}
-			if parts, _ := filepath.Glob(filepath.Join(c.folder(repo), "blobs", "*.incomplete")); len(parts) > 0 {
-				kept++
-			}
-		}
-		out, err := child(t, h, c.Cache).CombinedOutput()
-		if err != nil {
-			t.Fatalf("after a kill at %d of %d: %v: %s", i, moments, err, out)
-		}
-		dir, ok := c.Find("tiny")
-		if !ok {
-			t.Fatalf("after a kill at %d of %d it is not whole", i, moments)
-		}
-		checkWhole(t, h, dir)
-	}
-	t.Logf("in %v; whole after %d kills, a part after %d", whole, found, kept)
-}
-
-// A slow writer takes its time for each piece.
-type slow struct{ http.ResponseWriter }
-
-func (s slow) Write(b []byte) (n int, err error) {
-	for len(b) > 0 && err == nil {
-		k := min(len(b), 20_000)
-		_, err = s.ResponseWriter.Write(b[:k])
-		s.ResponseWriter.(http.Flusher).Flush()
-		n, b = n+k, b[k:]
-		time.Sleep(5 * time.Millisecond)
-	}
-	return n, err
-}
-
-// TestBackwards: a clock that goes backwards ends no download and makes none endless. Times
-// of files are only for the order of snapshots.
-func TestBackwards(t *testing.T) {
-	h := newHub(t)
-	c := h.client(t)
-	dir, err := c.locate(t.Context(), "tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, when := range []time.Time{time.Unix(0, 0), time.Now().AddDate(50, 0, 0)} {
-		err := filepath.WalkDir(c.Cache, func(name string, d fs.DirEntry, err error) error {
-			return errors.Join(err, os.Chtimes(name, when, when))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		gets := h.gets.Load()
-		if again, err := c.Pull(t.Context(), "tiny"); err != nil || again != dir || h.gets.Load() != gets {
-			t.Errorf("at %v: %s, %v, %d transfers more", when, again, err, h.gets.Load()-gets)
-		}
 	}
 }
 

@@ -85,55 +85,6 @@ func TestGPTQ(t *testing.T) {
 	}
 }
 
-// TestSolver checks that the factor is that of the inverse, with column order and damping
-// undone.
-func TestSolver(t *testing.T) {
-	const n = 33
-	rng := rand.New(rand.NewPCG(3, 4))
-	h := newHessian(n)
-	x := make([]float32, 200*n)
-	for i := range x {
-		x[i] = float32(rng.NormFloat64()) * float32(1+i%n)
-	}
-	if err := errors.Join(h.add(nil, x, 200, n), h.flush(nil)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSolver(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.order[0] != n-1 || s.order[n-1] != 0 {
-		t.Errorf("columns go in the order %v, want loud ones first", s.order)
-	}
-	var mean float64
-	for i := range n {
-		mean += float64(h.sum[i*n+i]) / n
-	}
-	for i := range n { // (UᵀU)·H is the identity
-		for j := range n {
-			var sum float64
-			for k := range n {
-				var inv float64
-				for l := 0; l <= min(i, k); l++ {
-					inv += float64(s.upper[l*n+i]) * float64(s.upper[l*n+k])
-				}
-				v := float64(h.sum[s.order[k]*n+s.order[j]])
-				if k == j {
-					v += damping * mean
-				}
-				sum += inv * v
-			}
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			if !(math.Abs(sum-want) < 1e-3) {
-				t.Fatalf("inverse·H [%d][%d] is %v", i, j, sum)
-			}
-		}
-	}
-}
-
 // open opens a small trained model.
 func open(t *testing.T) *model.Checkpoint {
 	t.Helper()

@@ -230,26 +230,6 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestTheory checks that over many seeds the mean tokens per round are those of theory
-// for independent draws, less 1 or 2 %: a window ends, and positions are drawn without
-// replacement.
-func TestTheory(t *testing.T) {
-	const places, seeds = 101, 2000
-	for _, alpha := range []float64{0.7, 0.8, 0.9} {
-		for _, n := range []int{1, 3, 5, 8} {
-			rounds := 0
-			for seed := range uint64(seeds) {
-				_, _, r := play(draw(rand.New(rand.NewPCG(seed, 2)), places, alpha), n)
-				rounds += r
-			}
-			got, want := places*seeds/float64(rounds), assistant.Expected(alpha, n)
-			if !(got < want*1.005 && got > want*0.97) {
-				t.Errorf("α = %v, drafts of %d: %.3f tokens a round, want about %.3f", alpha, n, got, want)
-			}
-		}
-	}
-}
-
 // TestGivenText: the text of a window can be one's own, as one segment.
 func TestGivenText(t *testing.T) {
 	tok, err := tokenizer.Embedded(51865)
