@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
-
-	"verity/internal/testing/needs"
 )
 
 // tree writes files, given as name and content, below a new folder. A name that
@@ -211,38 +209,6 @@ func TestParquetColumns(t *testing.T) {
 	}
 }
 
-func TestSharedCorpora(t *testing.T) {
-	tests := []struct {
-		path   string
-		format string
-		want   int // utterances
-		broken int
-	}{
-		{"digits", "jsonl", 7899, 0},
-		{"digits/manifest.jsonl", "jsonl", 7899, 0},
-		{"speech", "jsonl", 180, 2}, // two state "text": null: no transcript is known
-		{"librispeech", "librispeech", 0, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.path, func(t *testing.T) {
-			d, err := Open(t.Context(), needs.SharedFile(t, tt.path), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := countsOf(t.Context(), d)
-			t.Logf("%v: %+v", d, c)
-			if err != nil || d.Format != tt.format || c.Broken != tt.broken || c.Utterances != tt.want && tt.want > 0 || c.Utterances == 0 {
-				t.Errorf("%v: %+v, %v; want %+v", d, c, err, tt)
-			}
-			for u, err := range d.All(t.Context()) {
-				if err == nil && (u.ID == "" || u.Audio.Path == "") {
-					t.Errorf("utterance without name: %+v", u)
-				}
-			}
-		})
-	}
-}
-
 // TestEmptyText gives every kind of dataset a text that is blank and, where it can
 // have one, a row without any: only that one is broken.
 func TestEmptyText(t *testing.T) {
@@ -286,33 +252,6 @@ func TestEmptyText(t *testing.T) {
 		if silent != 1 || broken != tt.none {
 			t.Errorf("%s: %d silent rows, broken ones: %v, want 1, %v", tt.format, silent, broken, tt.none)
 		}
-	}
-}
-
-// TestMended checks that rows keep their names when one of them that was broken is
-// mended.
-func TestMended(t *testing.T) {
-	row := `{"audio":"%s","text":"%s"}` + "\n"
-	list := func(second string) string {
-		return fmt.Sprintf(row, "a.wav", "x") + second + fmt.Sprintf(row, "a.wav", "z")
-	}
-	ids := func(manifest string) string {
-		root := tree(t, "m.jsonl", manifest, "a.wav", "")
-		d, err := Open(t.Context(), filepath.Join(root, "m.jsonl"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := ""
-		for u := range d.All(t.Context()) {
-			last = u.ID
-		}
-		return last
-	}
-	if got := ids(list(fmt.Sprintf(row, "a.wav", "y"))); got != "a.wav#3" {
-		t.Fatalf("third row is %s, want a.wav#3", got)
-	}
-	if got := ids(list(fmt.Sprintf(row, "a.wav", ""))); got != "a.wav#3" {
-		t.Errorf("behind a row without text the third row is %s, want a.wav#3 still", got)
 	}
 }
 
@@ -456,6 +395,9 @@ func TestFooter(t *testing.T) {
 func FuzzManifest(f *testing.F) {
 	f.Add("jsonl", []byte(`{"audio_filepath":"a.wav","text":"x","duration":1e400,"offset":"3"}`+"\n{{[[\n\xff"))
 	f.Add("tsv", []byte("path\tsentence\na.wav\tx\n\t\n\x00\tx"))
+	long := strings.Repeat("a", 1<<15)
+	f.Add("tsv", []byte(strings.Repeat("a\t", maxColumns)))
+	f.Add("jsonl", []byte(`{"audio":"a.wav","text":"x","duration":"`+long+`"}`))
 	f.Add("librispeech", []byte("a x\r\n/etc/passwd y\nb"))
 	f.Fuzz(func(t *testing.T, kind string, content []byte) {
 		if _, ok := formats[kind]; !ok || kind == "folder" || kind == "parquet" || len(content) > 1<<16 {
@@ -466,6 +408,9 @@ func FuzzManifest(f *testing.F) {
 		seen := make(map[string]bool)
 		for u, err := range d.All(t.Context()) {
 			if err != nil {
+				if len(err.Error()) > 2000 {
+					t.Errorf("an error of %d bytes", len(err.Error()))
+				}
 				continue
 			}
 			if seen[u.ID] {
@@ -477,22 +422,6 @@ func FuzzManifest(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkManifest(b *testing.B) {
-	row := `{"audio_filepath": "a.wav", "duration": 1.5, "text": "the quick brown fox jumped over the lazy dog", "speaker": "s1"}` + "\n"
-	root := tree(b, "m.jsonl", strings.Repeat(row, 10000), "a.wav", "")
-	d, err := Open(b.Context(), filepath.Join(root, "m.jsonl"), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if n, err := d.Count(b.Context()); err != nil || n != 10000 {
-			b.Fatal(n, err)
-		}
-	}
-	b.ReportMetric(float64(b.N)*10000/b.Elapsed().Seconds(), "rows/s")
 }
 
 // TestDamagedParquet changes single bytes: whatever comes of it, reading ends,
@@ -582,35 +511,4 @@ func (c *looked) Err() error {
 		return nil
 	}
 	return context.Canceled
-}
-
-// TestBriefErrors: an error quotes a part of what is in a file, not all of it.
-func TestBriefErrors(t *testing.T) {
-	long := strings.Repeat("a", 1<<19)
-	for name, text := range map[string]string{
-		"m.tsv":   strings.Repeat(long+"\t", 1),
-		"n.tsv":   strings.Repeat("a\t", maxColumns),
-		"m.jsonl": `{"audio":"` + long + `","text":"x"}` + "\n" + `{"audio":"a.wav","text":"x","duration":"` + long + `"}`,
-	} {
-		d, err := Open(t.Context(), filepath.Join(tree(t, name, text), name), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, err := range d.All(t.Context()) {
-			if n++; err == nil || len(err.Error()) > 2000 {
-				t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
-			}
-		}
-		if want := max(1, strings.Count(text, "text")); n != want {
-			t.Errorf("%s: %d rows, want %d", name, n, want)
-		}
-	}
-	d, err := Open(t.Context(), filepath.Join(tree(t, "s.jsonl", `{"split":"`+long+`"}`), "s.jsonl"), Options{Split: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.CheckSplit(t.Context()); !errors.Is(err, ErrSplit) || len(err.Error()) > 2000 {
-		t.Errorf("CheckSplit: %.100v", err)
-	}
 }

@@ -80,42 +80,6 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestUnreadColumns: lists that nobody asked for may be of any length; they are not read.
-func TestUnreadColumns(t *testing.T) {
-	type row struct {
-		Audio string   `parquet:"audio"`
-		Words []string `parquet:"words,list"`
-		Text  string   `parquet:"text"`
-	}
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b)
-	sound, err := filepath.Abs(filepath.Join("..", "model", "digits", "digits.wav"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := w.Write([]row{{sound, make([]string, 100_000), "one"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	raw := b.Bytes()
-	if good, broken := rowsOf(t, raw); good != 3 || broken != nil {
-		t.Fatalf("%d rows, %q", good, broken)
-	}
-	f, err := parquet.OpenFile(bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := f.Metadata().RowGroups[0].Columns[1].MetaData.DataPageOffset
-	clear(raw[at : at+64])
-	if good, broken := rowsOf(t, raw); good != 3 || broken != nil {
-		t.Errorf("with lists that are damaged: %d rows, %q", good, broken)
-	}
-}
-
 func tableOf[T any](t testing.TB, rows []T) []byte {
 	t.Helper()
 	var b bytes.Buffer
