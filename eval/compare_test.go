@@ -11,7 +11,6 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/datasets"
-	"verity/decoder"
 	"verity/eval/report"
 	"verity/transcript"
 )
@@ -94,13 +93,6 @@ func TestRepeats(t *testing.T) {
 	}
 	if got := p.Scores[1].Seconds.Decode; got != 0.25 {
 		t.Errorf("recorded %v s, want the median, 0.25", got)
-	}
-}
-
-func TestCompareNothingDrafted(t *testing.T) {
-	_, c := compare(t, duo{hearer{}.engine, hearer{}.engine}, 6, CompareOptions{})
-	if c.Verdict != report.Inconclusive {
-		t.Errorf("verdict %s, want inconclusive", c.Verdict)
 	}
 }
 
@@ -276,105 +268,5 @@ func TestTheory(t *testing.T) {
 	b.DraftOperations = nil
 	if got := theory(a, b); !near(got.Alpha, 0.05) || got.Length != 0 || got.Speedup != 1 || got.Operations != nil {
 		t.Errorf("with a measured overlap of 5 %%: got %+v", got)
-	}
-}
-
-// A script chooses by a hash of the tokens before; a wrong one takes the drafts
-// for its own choices now and then, as a verifier with a bug would.
-type script struct {
-	committed []assistant.Token
-	wrong     bool
-}
-
-func (s *script) Choose(_ context.Context, draft []assistant.Token) ([]decoder.Choice, error) {
-	seen := slices.Clone(s.committed)
-	var out []decoder.Choice
-	for i := range len(draft) + 1 {
-		h := 7
-		for _, t := range seen {
-			h = (h*31 + int(t)) % 9973
-		}
-		c := decoder.Choice{Token: assistant.Token(h % 50), LogProb: -float32(h) / 9973}
-		if i < len(draft) {
-			if s.wrong && h%5 == 0 {
-				c.Token = draft[i]
-			}
-			seen = append(seen, draft[i])
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-func (s *script) Commit(_ context.Context, kept []assistant.Token) error {
-	s.committed = append(s.committed, kept...)
-	return nil
-}
-
-// A guess drafts what the script would choose, but for every seventh token.
-type guess struct {
-	assistant.None
-	s *script
-}
-
-func (g guess) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
-	right := &script{committed: slices.Clone(g.s.committed)}
-	for range min(limit, 4) {
-		c, err := right.Choose(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		tok := c[0].Token
-		if len(right.committed)%7 == 6 {
-			tok = 49 - tok%40
-		}
-		dst = append(dst, tok)
-		right.committed = append(right.committed, tok)
-	}
-	return dst, nil
-}
-
-func (guess) Commit(context.Context, []assistant.Token) error { return nil }
-
-// speaker is an engine whose text a round of the real kind decodes.
-func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
-	return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
-		t, err := hearer{}.engine(ctx, clip, u)
-		if err != nil {
-			return nil, err
-		}
-		s := &script{committed: slices.Clone(t.Segments[0].Tokens), wrong: wrong}
-		g, err := assistant.Generate(ctx, s, p(s), assistant.Options{EOT: 0, Limit: 60})
-		if err != nil {
-			return nil, err
-		}
-		seg, sum := &t.Segments[0], 0.0
-		for _, c := range g.Choices {
-			seg.Tokens = append(seg.Tokens, c.Token)
-			sum += float64(c.LogProb)
-		}
-		seg.AvgLogProb = sum / float64(len(g.Choices))
-		n := g.Stats.Drafts
-		t.Stats.Drafts.Rounds, t.Stats.Drafts.Drafted, t.Stats.Drafts.Accepted = n.Rounds, n.Drafted, n.Accepted
-		return t, nil
-	}
-}
-
-// TestWrongVerifier decodes with the real round: a right verifier is identical to
-// plain decoding whatever is drafted, a deliberately wrong one is found out.
-func TestWrongVerifier(t *testing.T) {
-	plain := speaker(func(*script) assistant.Proposer { return assistant.None{} }, false)
-	drafted := func(s *script) assistant.Proposer { return guess{s: s} }
-	if _, c := compare(t, duo{plain, speaker(drafted, false)}, 10, CompareOptions{}); c.Verdict != report.Identical || c.Acceptance.Accepted == 0 {
-		t.Errorf("right verifier: %s, %+v", c.Verdict, c.Acceptance)
-	}
-	_, c := compare(t, duo{plain, speaker(drafted, true)}, 10, CompareOptions{})
-	if c.Verdict != report.Different {
-		t.Errorf("wrong verifier: %s", c.Verdict)
-	}
-	for _, f := range c.Differences {
-		if !slices.Contains(f.What, "tokens") {
-			t.Errorf("%s differs in %v", f.ID, f.What)
-		}
 	}
 }

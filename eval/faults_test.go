@@ -163,14 +163,3 @@ func TestNowhere(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
-
-// TestLogIsNoFile: a FIFO or a directory in the place of the records is refused at once.
-func TestLogIsNoFile(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "records.jsonl"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), hearer{}.engine, shelf(2), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("a directory: %v", err)
-	}
-}

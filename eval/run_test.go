@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -123,97 +120,6 @@ func TestResumeEverywhere(t *testing.T) {
 		if torn := cut > 0 && whole[cut-1] != '\n'; got.Torn != torn || got.Resumed != good || got.Retried != failures || got.Done != 7-good || got.Failed != 2 {
 			t.Fatalf("cut at %d: %+v, want torn %v, %d resumed, %d tried again, 2 failed", cut, got, torn, good, failures)
 		}
-	}
-}
-
-// slowly returns e, a little slower: so that a kill finds it at work.
-func slowly(e Engine) Engine {
-	return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
-		time.Sleep(5 * time.Millisecond)
-		return e(ctx, clip, u)
-	}
-}
-
-// killed runs a test in another process, which writes to dir if EVAL_KILL_TEST names
-// it. It kills that several times, each when a file of dir has grown a little, and then
-// lets it come to its end.
-func killed(t *testing.T, dir, file string) {
-	t.Helper()
-	path := filepath.Join(dir, file)
-	start := func() *exec.Cmd {
-		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		c.Env = append(os.Environ(), "EVAL_KILL_TEST="+dir)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	size := func() int64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
-		}
-		return info.Size()
-	}
-	rng := rand.New(rand.NewPCG(5, 6))
-	kills := 0
-	for try := 0; try < 10 || kills < 3 && try < 100; try++ {
-		before, more := size(), 1+rng.Int64N(4000) // a record is some 500 bytes
-		c := start()
-		ended := make(chan error, 1)
-		go func() { ended <- c.Wait() }()
-		var err error
-		for running := true; running; {
-			select {
-			case err = <-ended:
-				running = false
-			case <-time.After(time.Millisecond):
-				// A run begins by cutting off an incomplete line.
-				if now := size(); now < before {
-					before = now
-				} else if now >= before+more {
-					c.Process.Kill()
-				}
-			}
-		}
-		if err != nil {
-			kills++
-		} else if kills < 3 { // it came to its end before it was killed: from the beginning
-			os.Remove(path)
-		}
-	}
-	if err := start().Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if kills < 3 {
-		t.Errorf("%d runs were killed: the test tests too little", kills)
-	}
-	t.Logf("%d kills", kills)
-}
-
-// TestKillCompare kills comparisons: in the end the records of both variants are those of one that nothing disturbed.
-func TestKillCompare(t *testing.T) {
-	into := func(dir string, baseline, assisted Engine) *report.Comparison {
-		_, c := compare(t, duo{baseline, assisted}, 40, CompareOptions{Dir: dir})
-		return c
-	}
-	plain, drafts := hearer{}.engine, hearer{drafts: true}.engine
-	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
-		into(dir, slowly(plain), slowly(drafts))
-		return
-	}
-	dir, whole := t.TempDir(), t.TempDir()
-	killed(t, dir, "assisted.jsonl")
-	want := into(whole, plain, drafts)
-	for _, file := range []string{"baseline.jsonl", "assisted.jsonl"} {
-		want, got := read(t, filepath.Join(whole, file)), read(t, filepath.Join(dir, file))
-		if d := cmp.Diff(counted(t, []byte(want)), counted(t, []byte(got))); d != "" {
-			t.Errorf("%s differs from that of one run:\n%s", file, d)
-		}
-	}
-	got := into(dir, plain, drafts) // nothing is left to run but what fails
-	if got.Utterances != want.Utterances || got.Verdict != want.Verdict || got.Speedup.Decode.Mean != want.Speedup.Decode.Mean {
-		t.Errorf("compared again: %+v, want %+v", got, want)
 	}
 }
 
@@ -526,21 +432,6 @@ func TestLimit(t *testing.T) {
 	if sum.Done != 5 {
 		t.Errorf("limit 4: %+v", sum)
 	}
-}
-
-func ExampleRun() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	sum, err := Run(context.Background(), hearer{}.engine, shelf(10), Options{Dir: dir})
-	fmt.Println(sum.Done, "done,", sum.Failed, "failed,", err)
-	sum, err = Run(context.Background(), hearer{}.engine, shelf(12), Options{Dir: dir})
-	fmt.Println(sum.Resumed, "resumed,", sum.Done, "done,", sum.Retried, "of them again,", err)
-	// Output:
-	// 10 done, 2 failed, <nil>
-	// 8 resumed, 4 done, 2 of them again, <nil>
 }
 
 // TestSound: how sound is opened reaches every road: files, embedded sound, parts of a

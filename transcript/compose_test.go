@@ -77,25 +77,6 @@ func TestASS(t *testing.T) {
 	}
 }
 
-// A player may break a line of ASS that is wider than the picture: a segment is one line
-// unless it is cut. Breaks of composed subtitles are hard ones, which stay.
-func TestASSWrap(t *testing.T) {
-	long := strings.Repeat(" abcdefghi", 8) + " abcde" // 86 characters
-	tr := &Transcript{Segments: []Segment{{End: 6, Text: long}}}
-	for o, line := range map[Subtitles]string{
-		{}:               strings.TrimSpace(long),
-		{Composed: true}: strings.Repeat("abcdefghi ", 4)[:39] + `\N`,
-	} {
-		var b strings.Builder
-		if err := (Options{Subtitles: o}).Write(&b, ASS, tr); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.String(); !strings.Contains(got, "\nWrapStyle: 0\n") || !strings.Contains(got, ",,0,0,0,,"+line) {
-			t.Errorf("%+v: got %q, want smart wrapping and %q", o, got, line)
-		}
-	}
-}
-
 // The name of a speaker stands where somebody else spoke before, and in every row of tables and
 // lyrics and every cue of WebVTT; no subtitle holds two of them.
 func TestSpeakers(t *testing.T) {

@@ -10,61 +10,10 @@ import (
 	"time"
 
 	"verity/internal/testing/testmodel"
-	"verity/model"
-	"verity/model/synth"
 	"verity/precision"
 )
 
 var f16 = precision.Of(precision.F16)
-
-// TestWork counts operations again from the shapes of the weights.
-func TestWork(t *testing.T) {
-	for _, size := range []string{"tiny", "large-v2", "large-v3-turbo"} {
-		d, err := synth.Dims(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := map[string]float64{}
-		for name, shape := range d.EncoderWeights() {
-			want["encoder"] += products(name, shape, d)
-		}
-		for name, shape := range d.DecoderWeights() {
-			room := "pass"
-			if strings.Contains(name, "encoder_attn.k_proj") || strings.Contains(name, "encoder_attn.v_proj") {
-				room = "cross"
-			}
-			want[room] += products(name, shape, d)
-		}
-		for room, got := range map[string]work{"encoder": encoderWork(d, f16), "cross": crossWork(d, f16), "pass": passWork(d, f16, 3, 0)} {
-			w := want[room]
-			if room == "pass" {
-				w *= 3
-			}
-			if got.products != w {
-				t.Errorf("%s, %s: %.6g operations, by the weights %.6g", size, room, got.products, w)
-			}
-		}
-	}
-}
-
-// products returns the operations of one weight: for a window if the audio goes
-// through it, else for a row.
-func products(name string, shape []int, d model.Dims) float64 {
-	if len(shape) < 2 || strings.HasSuffix(name, "embed_positions.weight") {
-		return 0
-	}
-	n := 2.0
-	for _, x := range shape {
-		n *= float64(x)
-	}
-	switch {
-	case name == "encoder.conv1.weight":
-		return n * float64(2*d.AudioPositions)
-	case strings.HasPrefix(name, "encoder."), strings.Contains(name, "encoder_attn.k"), strings.Contains(name, "encoder_attn.v"):
-		return n * float64(d.AudioPositions)
-	}
-	return n
-}
 
 // TestRun measures a small model: everything is there and finite.
 func TestRun(t *testing.T) {
@@ -123,17 +72,6 @@ func TestSummary(t *testing.T) {
 			if got, want := strings.Contains(out.String(), text), slices.Contains(tt.want, text); got != want {
 				t.Errorf("spread %v, share %v: %q is %v, want %v", tt.spread, tt.share, text, got, want)
 			}
-		}
-	}
-}
-
-func TestBar(t *testing.T) {
-	for share, want := range map[float64]string{
-		0: "····················", 0.5: "██████████··········", 0.53: "██████████▋·········", 1: "████████████████████", 1.2: "████████████████████",
-		math.Inf(1): "████████████████████",
-	} {
-		if got := bar(share); got != want {
-			t.Errorf("bar(%v) = %q, want %q", share, got, want)
 		}
 	}
 }

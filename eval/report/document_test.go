@@ -53,42 +53,6 @@ func partial(t *testing.T) *Document {
 	return &Document{Scores: []*Score{s.Score()}}
 }
 
-// TestSignals checks that no form leaves out what says that a set is not whole, or
-// that a model hallucinates.
-func TestSignals(t *testing.T) {
-	pair := compared(t, 20, nil)
-	for name, tt := range map[string]struct {
-		d    *Document
-		want []string
-	}{
-		"partial": {partial(t), []string{"shards 2/4, 4/4 are missing", "2 of 4: INCOMPLETE", "MER", "WIL"}},
-		"pair":    {pair, []string{"tokens/s"}},
-	} {
-		for form, write := range map[string]func(io.Writer) error{
-			"text": func(w io.Writer) error { return tt.d.Text(w, false) }, "HTML": tt.d.HTML,
-		} {
-			var b strings.Builder
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
-					t.Errorf("%s, %s: no %q", name, form, want)
-				}
-			}
-		}
-	}
-	var b strings.Builder
-	if err := partial(t).JSON(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"missing":[2,4]`, `"present":[1,3]`, `"insertion_rate":`, `"repeated_5_grams":11`} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("JSON has no %s", want)
-		}
-	}
-}
-
 // TestSnapshots compares terminal text and Markdown with testdata; -update writes
 // it.
 func TestSnapshots(t *testing.T) {
@@ -147,33 +111,6 @@ func TestEveryPage(t *testing.T) {
 		if err := d.HTML(&b); err != nil || !strings.HasSuffix(strings.TrimSpace(b.String()), "</html>") {
 			t.Errorf("%s: %v, or not whole", name, err)
 		}
-	}
-}
-
-// TestPlanted checks that no form leaves out that the text is planted.
-func TestPlanted(t *testing.T) {
-	d := compared(t, 3, nil)
-	d.Scores[1].Run.Planted = true
-	for name, write := range map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return d.Text(w, false) }, "HTML": d.HTML, "JSON": d.JSON,
-	} {
-		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(b.String(), "planted") {
-			t.Errorf("%s does not say that the model is planted", name)
-		}
-	}
-}
-
-func TestColor(t *testing.T) {
-	var b strings.Builder
-	if err := documents(t)["different"].Text(&b, true); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "\x1b[1;31m2 of 12 utterances") {
-		t.Errorf("no red verdict in %q", b.String()[:200])
 	}
 }
 
