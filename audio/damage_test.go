@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -250,39 +249,6 @@ func oggSize(b []byte) int {
 	return size
 }
 
-// TestManyElements: a file is read a few times in all, however many elements or tags of some bytes it holds.
-func TestManyElements(t *testing.T) {
-	const n = 1 << 20
-	webm, mp3, tag := readTestdata(t, "damage/clusters.webm"), readTestdata(t, "sounds/stereo.mp3")[45:], "ID3\x04\x00\x00\x00\x00\x00\x00"
-	at, frames := bytes.LastIndex(webm, []byte(mkvClusterID)), 0
-	for range 3 {
-		h, _, _ := parseMPEG(mp3[frames:])
-		frames += h.size
-	}
-	put := func(b []byte, at int, what string) []byte {
-		return slices.Concat(b[:at], bytes.Repeat([]byte(what), n/len(what)), b[at:])
-	}
-	for why, tt := range map[string]struct {
-		file    []byte
-		samples int
-	}{
-		"Matroska, empty elements": {put(webm, at, "\xec\x80"), len(decodeAll(webm, Input{}).samples)},
-		"MP3, tags between frames": {put(mp3, frames, tag), len(decodeAll(mp3, Input{}).samples)},
-	} {
-		r := &countedReader{bytes.NewReader(tt.file), 16 * len(tt.file)}
-		c, err := Input{}.open("x", r, int64(len(tt.file)))
-		frames := 0
-		for err == nil {
-			var block []float64
-			block, err = c.whole.first.mix.src.read(1 << 16)
-			frames += len(block)
-		}
-		if err != io.EOF || frames != tt.samples || r.left < 0 {
-			t.Errorf("%s: %d samples, %v, %d of %d bytes left to read; want %d samples", why, frames, err, r.left, 16*len(tt.file), tt.samples)
-		}
-	}
-}
-
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -318,16 +284,6 @@ func TestDamageKeepsTime(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestStrictNamesTheFile: its errors are as others are.
-func TestStrictNamesTheFile(t *testing.T) {
-	file := bytes.Clone(readFLAC(t, "16"))
-	file[len(file)/2] ^= 1
-	h := decodeAll(file, Input{Strict: true})
-	if !errors.Is(h.err, ErrMalformed) || !strings.Contains(named("x", h.err).Error(), "x: damaged sound file: FLAC frame at byte") {
-		t.Errorf("error = %v", h.err)
 	}
 }
 

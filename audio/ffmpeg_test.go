@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"verity/internal/testing/needs"
@@ -170,26 +171,6 @@ func warnings(t *testing.T, program, name string) (string, error) {
 	return strings.Join(c.Warnings(), " "), err
 }
 
-// TestFFmpegComplains: what the program says is not lost where it ends with status 0, as it
-// does for Matroska that was cut.
-func TestFFmpegComplains(t *testing.T) {
-	program := fakeFFmpeg(t, written(t, 8000, 0.5, 0.5)+"echo '[error] File ended prematurely' >&2")
-	for _, strict := range []bool{false, true} {
-		c, err := Input{FFmpeg: program, Strict: strict}.Open(t.Context(), unreadable(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, err = readAll(t, c)
-		switch {
-		case strict && (err == nil || !strings.Contains(err.Error(), "prematurely")):
-			t.Errorf("strict: error = %v", err)
-		case !strict && (err != nil || len(c.Damaged()) != 1 || !strings.Contains(strings.Join(c.Warnings(), " "), "prematurely")):
-			t.Errorf("error %v, damaged %v, warnings %q", err, c.Damaged(), c.Warnings())
-		}
-	}
-}
-
 // TestFFmpegStops wants a program that hangs killed with the context, and at Close.
 func TestFFmpegStops(t *testing.T) {
 	hang := fakeFFmpeg(t, "exec sleep 600")
@@ -220,7 +201,7 @@ func TestFFmpegBroken(t *testing.T) {
 	}
 	defer c.Close()
 	f := c.whole.now.mix.src.in.(*ffmpeg)
-	f.file.pipe.r = errReader{errors.New("broken pipe")}
+	f.file.pipe.r = iotest.ErrReader(errors.New("broken pipe"))
 	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "and on") || f.cmd != nil {
 		t.Errorf("error = %v, the program has ended: %t", err, f.cmd == nil)
 	}

@@ -46,17 +46,6 @@ func TestFLAC(t *testing.T) {
 	}
 }
 
-func TestFLACBehindID3(t *testing.T) {
-	tag := append([]byte("ID3\x04\x00\x00\x00\x00\x01\x02"), make([]byte, 130)...)
-	c, err := openBytes(append(tag, readFLAC(t, "16")...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := readAll(t, c); len(got) != 5000 || err != nil {
-		t.Errorf("%d samples, %v; want 5000", len(got), err)
-	}
-}
-
 // TestFLACDamage wants a frame that is damaged silent, sound that is cut off named, and
 // both an error with Strict.
 func TestFLACDamage(t *testing.T) {

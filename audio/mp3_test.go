@@ -95,33 +95,6 @@ func TestMP3Damage(t *testing.T) {
 	})
 }
 
-// TestMP3Checksum: of two streams that were joined without tags, one may have checksums.
-func TestMP3Checksum(t *testing.T) {
-	eachMP3(t, 100_000, func(t *testing.T, name string, file []byte) {
-		f := newFile(bytes.NewReader(file), 0, int64(len(file)))
-		frames := &mpegFrames{file: f, in: f.cursor(0)}
-		var plain, summed, kept []byte
-		for i := 0; ; i++ {
-			frame, _, _, err := frames.next()
-			if err != nil {
-				break
-			}
-			if _, table := parseXing(frame, frames.header); table {
-				continue
-			}
-			plain = append(plain, frame...)
-			summed = append(summed, withChecksum(t, frame, &kept)...)
-		}
-		want := decodeAll(slices.Concat(plain, plain), Input{})
-		for _, b := range [][]byte{slices.Concat(plain, summed), slices.Concat(summed, plain)} {
-			got := decodeAll(b, Input{})
-			if got.err != nil || len(got.warnings()) > 0 || len(got.samples) == 0 || !slices.Equal(got.samples, want.samples) {
-				t.Errorf("%s: %d samples, want the %d without checksums; %v, %q", name, len(got.samples), len(want.samples), got.err, got.warnings())
-			}
-		}
-	})
-}
-
 // TestNoPadding: with less padding than the delay of decoders, as by libshine, nothing is missing but what
 // no decoder returns. A missing frame is a warning.
 func TestNoPadding(t *testing.T) {
@@ -172,35 +145,6 @@ func TestIntensity(t *testing.T) {
 			t.Errorf("MPEG-2, from frame %d: %v, want a refusal: %t", from, err, refused)
 		}
 	}
-}
-
-// withChecksum returns a frame with a checksum, and room for it: at the highest bitrate, with all of
-// its data. Of the data of frames before, it keeps what the next may refer back to.
-func withChecksum(t *testing.T, frame []byte, kept *[]byte) []byte {
-	t.Helper()
-	h, _, err := parseMPEG(frame)
-	if err != nil || h.crc != 0 {
-		t.Fatalf("%+v, %v; want a frame without a checksum", h, err)
-	}
-	side, data := bytes.Clone(frame[4:][:h.side]), frame[4+h.side:]
-	back := int(side[0])
-	side[0] = 0
-	if !h.low { // 9 bits
-		back = back<<1 | int(side[1]>>7)
-		side[1] &= 0x7f
-	}
-	all := append(*kept, data...)
-	*kept = bytes.Clone(all[max(0, len(all)-511):])
-	head := bytes.Clone(frame[:4])
-	head[1] &^= 1
-	head[2] = 0xe0 | head[2]&0x0d
-	to, _, err := parseMPEG(head)
-	if err != nil || back > len(all)-len(data) {
-		t.Fatalf("refers %d bytes back, %d of %d are there; %v", back, len(all)-len(data), back, err)
-	}
-	out := make([]byte, to.size)
-	copy(out, slices.Concat(head, []byte{0, 0}, side, all[len(all)-len(data)-back:]))
-	return out
 }
 
 func mp3Samples(t *testing.T, name string, b []byte) (all []float64) {

@@ -101,27 +101,6 @@ func TestResamplerStreams(t *testing.T) {
 	})
 }
 
-// TestResamplerRewind wants the same samples again.
-func TestResamplerRewind(t *testing.T) {
-	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: testSignal("noise", 30000)}, 1000}, 44100)}
-	first, err := readAll(t, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Rewind(); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := c.Read(make([]float32, 777)); n != 777 || err != nil {
-		t.Fatalf("Read = %d, %v", n, err)
-	}
-	if err := c.Rewind(); err != nil {
-		t.Fatal(err)
-	}
-	if second, err := readAll(t, c); err != nil || !slices.Equal(first, second) {
-		t.Errorf("after Rewind: %d samples, %v; want the %d of the first time", len(second), err, len(first))
-	}
-}
-
 // TestResamplerMemory wants small tables for rates that share nothing with ours.
 func TestResamplerMemory(t *testing.T) {
 	for _, rate := range []int{minRate + 9, 15991, 44101, 999983, maxRate} {

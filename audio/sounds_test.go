@@ -135,13 +135,6 @@ func reseal(b []byte, at int) {
 	binary.LittleEndian.PutUint32(b[at+22:], oggSum(b[at:at+n+size]))
 }
 
-// TestRIFF wants other forms than WAVE left to ffmpeg, which reads some.
-func TestRIFF(t *testing.T) {
-	if _, err := openBytes([]byte("RIFF\x04\x00\x00\x00XWMA")); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("error = %v, want ErrUnsupported", err)
-	}
-}
-
 // TestDiscardPadding: what a Matroska file says to drop of a packet's end is at most the packet;
 // a number of which the samples overflow made it fail.
 func TestDiscardPadding(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mjibson/go-dsp/fft"
 	"gonum.org/v1/gonum/dsp/fourier"
 	"pgregory.net/rapid"
 
@@ -102,44 +101,26 @@ func frameOf(a *analyzer, x []float32) (row []float32, top float32) {
 	return row, tops[0]
 }
 
-// TestTransform compares powers with two transforms in float64 that have other
-// algorithms, gonum's (mixed radices) and go-dsp's (Bluestein over 1024 points). The
-// first bound is the one that analyzer derives; the second holds for errors that are
-// independent, of which a chain of m terms has m·u/√6 of their rms, and re and im two
-// chains each of values √2 as large: 0.82·m·u·rms(h·x). Twice that is allowed.
+// TestTransform compares powers with gonum's transform in float64, within the bound that analyzer derives.
 func TestTransform(t *testing.T) {
 	const u = 0x1p-24
 	a := newAnalyzer(80)
-	gonum, coeff := fourier.NewFFT(windowSize), make([]complex128, frontend.Spectrum)
+	gonum := fourier.NewFFT(windowSize)
 	for _, name := range []string{"noise", "chirp", "click"} {
 		pcm := testSignal(name, 4000)
 		for frame := range 20 {
 			x := frameAt(frame, pcm)
 			frameOf(a, x)
-			wide, sum, energy := make([]float64, windowSize), 0.0, 0.0
+			wide, sum := make([]float64, windowSize), 0.0
 			for i, h := range hann() {
 				wide[i] = h * float64(x[i])
 				sum += math.Abs(wide[i])
-				energy += wide[i] * wide[i]
 			}
-			gonum.Coefficients(coeff, wide)
-			off := 0.0
-			for k, want := range fft.FFTReal(wide)[:frontend.Spectrum] {
-				// Both err by some ε·log2(1024)·Σ|x|, at most 200·2e-15.
-				if d := cmplx.Abs(coeff[k] - want); !(d <= 1e-11) {
-					t.Fatalf("%s, frame %d, frequency %d: gonum %v, go-dsp %v", name, frame, k, coeff[k], want)
-				}
-				if k == 0 || k == frontend.Spectrum-1 {
-					continue
-				}
-				d := math.Abs(math.Sqrt(float64(a.power[(k-1)*blockFrames])) - cmplx.Abs(want))
+			for k, want := range gonum.Coefficients(nil, wide)[1 : frontend.Spectrum-1] {
+				d := math.Abs(math.Sqrt(float64(a.power[k*blockFrames])) - cmplx.Abs(want))
 				if !(d <= math.Sqrt2*(quarter+3)*u*sum+2*u*cmplx.Abs(want)) {
-					t.Fatalf("%s, frame %d, frequency %d: off by %v", name, frame, k, d)
+					t.Fatalf("%s, frame %d, frequency %d: off by %v", name, frame, k+1, d)
 				}
-				off += d * d
-			}
-			if rms := math.Sqrt(off / powers); !(rms <= 2*0.82*quarter*u*math.Sqrt(energy/windowSize)) {
-				t.Errorf("%s, frame %d: amplitudes are off by %v in the mean, of samples of %v", name, frame, rms, math.Sqrt(energy/windowSize))
 			}
 		}
 	}
@@ -196,19 +177,6 @@ func TestLoudFrames(t *testing.T) {
 	}
 }
 
-func TestHann(t *testing.T) {
-	h := hann()
-	for i, got := range h { // torch.hann_window: periodic, so 1 in the middle
-		want := math.Pow(math.Sin(math.Pi*float64(i)/windowSize), 2)
-		if !(math.Abs(got-want) <= 1e-15) {
-			t.Errorf("hann[%d] = %v, want %v", i, got, want)
-		}
-	}
-	if h[0] != 0 {
-		t.Errorf("hann[0] = %v, but sampleRun relies on 0", h[0])
-	}
-}
-
 // TestMelBits holds the bits of the whole front end, which no instruction set and no
 // version of Go may change.
 func TestMelBits(t *testing.T) {
@@ -225,28 +193,6 @@ func TestMelBits(t *testing.T) {
 		}
 		if got := h.sum(0); got != tt.want {
 			t.Errorf("%d bins: hash %#x, want %#x", tt.bins, got, tt.want)
-		}
-	}
-}
-
-func TestSpectrogramOfNothing(t *testing.T) {
-	for _, pad := range []Pad{PadAudio, PadMel} {
-		s := newTestSpectrogram(t, nil, Options{Window: 10, Pad: pad})
-		if s.Frames() != 0 || s.in.n != 0 || s.Seconds() != 0 {
-			t.Errorf("%d frames, %d samples, %v s, want none", s.Frames(), s.in.n, s.Seconds())
-		}
-		want := float32(-1.5) // (-10 + 4) / 4
-		if pad == PadMel {
-			want = 0
-		}
-		mel, err := s.Window(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range mel.Data {
-			if v != want {
-				t.Fatalf("pad %d: cell = %v, want %v", pad, v, want)
-			}
 		}
 	}
 }

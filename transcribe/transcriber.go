@@ -292,13 +292,6 @@ type Callbacks struct {
 	Estimate func(done, total float64)
 }
 
-// NeedsWholeClip reports whether t must read all of the sound before it begins. It then rejects
-// sound that is still arriving.
-func (t *Transcriber) NeedsWholeClip() bool {
-	return t.opt.VAD != nil || t.opt.Speakers != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext ||
-		t.transcribesDraftFirst()
-}
-
 // Transcribe transcribes a clip, also while its sound is still arriving. If it fails on the way, it
 // returns what it has together with the error. After Model.Close the error is [ErrClosed].
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
