@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"verity/audio"
@@ -89,14 +88,7 @@ var whisperCPP = &dialect{
 				q.decoding.Task = transcribe.Translate
 			}
 		}),
-		"temperature_inc": func(_ *Server, q *request, f formField) error {
-			step, err := strconv.ParseFloat(f.value, 64)
-			if err != nil || !(step >= 0 && step <= 1) {
-				return f.bad("a number from 0 to 1")
-			}
-			q.increment = &step
-			return nil
-		},
+		"temperature_inc": setTemperature(func(q *request, step float64) { q.increment = &step }),
 	},
 	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
 		if a.q.format == "verbose_json" { // whisper.cpp has the times of words in it unasked, but few clients read them
@@ -181,29 +173,6 @@ func (s *Server) inTurn(ctx context.Context, do func() error) error {
 		return err
 	}
 	return do()
-}
-
-// handleLoad loads the model that later requests to /inference use. whisper.cpp has one model at a time, and its clients
-// name a file of it; here it is the name of a model that the server was started with.
-func (s *Server) handleLoad(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxField)
-	name := r.FormValue("model")
-	m := s.models.find(name)
-	switch {
-	case name == "":
-		writeProblem(w, clientError(http.StatusBadRequest, "model", "missing_required_parameter",
-			"The field named model is missing: it names the model."))
-		return
-	case m == nil:
-		writeProblem(w, s.models.notFound(name))
-		return
-	}
-	if _, err := m.model(r.Context()); err != nil {
-		s.writeError(w, r, err)
-		return
-	}
-	s.inferenceModel.Store(m)
-	writeText(w, "Load was successful!")
 }
 
 // temperatures returns the temperatures of a request that names the first, the step, or both, as whisper.cpp's do.

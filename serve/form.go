@@ -56,7 +56,7 @@ type request struct {
 	languages     []string // that the sound may have, if language is empty
 	ignored       ignoredNames
 	decoding      transcribe.Options
-	temperature   *float64
+	temperature   float64
 	increment     *float64         // of the temperature, for each further attempt
 	speakers      *diarize.Options // nil: they are not identified
 	knownNames    []string         // of speakers
@@ -88,9 +88,6 @@ func (s *Server) parseForm(
 ) (*request, error) {
 	q := &request{api: d, format: d.format, model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
-	if m := s.inferenceModel.Load(); m != nil && d == whisperCPP {
-		q.model = m
-	}
 	if d.query {
 		if err := s.parseQuery(q, r); err != nil {
 			return q, err
@@ -270,18 +267,10 @@ var formFields = map[string]fieldSetter{
 		}
 		return nil
 	},
-	"temperature": func(_ *Server, q *request, f formField) error {
-		t, err := strconv.ParseFloat(f.value, 64)
-		if err != nil || !(t >= 0 && t <= 1) {
-			return f.bad("a number from 0 to 1")
-		}
-		q.temperature = &t
-		return nil
-	},
-	"stream":     setSwitch(func(q *request, on bool) { q.stream = on }),
-	"vad_filter": setSwitch((*request).setVAD), // of speaches and faster-whisper
-
-	"speakers": setSpeakers,
+	"temperature": setTemperature(func(q *request, t float64) { q.temperature = t }),
+	"stream":      setSwitch(func(q *request, on bool) { q.stream = on }),
+	"vad_filter":  setSwitch((*request).setVAD), // of speaches and faster-whisper
+	"speakers":    setSpeakers,
 }
 
 // listFields are the fields that a form may hold more than once: name, name[] or name[0].
@@ -342,6 +331,18 @@ func setSwitch(set func(q *request, on bool)) fieldSetter {
 	}
 }
 
+// setTemperature returns the setter of a temperature, or of a step between two.
+func setTemperature(set func(q *request, t float64)) fieldSetter {
+	return func(_ *Server, q *request, f formField) error {
+		t, err := strconv.ParseFloat(f.value, 64)
+		if err != nil || !(t >= 0 && t <= 1) {
+			return f.bad("a number from 0 to 1")
+		}
+		set(q, t)
+		return nil
+	}
+}
+
 // setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) error {
 	f := formField{name, value}
@@ -379,21 +380,13 @@ func (q *request) settle() {
 		q.decoding.Language = joinLanguages(q.languages)
 	}
 	q.decoding.Terms = slices.Concat(q.decoding.Terms, q.terms)
-	switch first := q.temperature; {
+	switch {
 	case q.increment != nil: // whisper.cpp's
-		q.decoding.Temperatures = temperatures(deref(first), *q.increment)
-	case deref(first) > 0: // 0 means the usual fallback, as OpenAI's reference says
-		q.decoding.Temperatures = []float64{*first}
+		q.decoding.Temperatures = temperatures(q.temperature, *q.increment)
+	case q.temperature > 0: // 0 means the usual fallback, as OpenAI's reference says
+		q.decoding.Temperatures = []float64{q.temperature}
 	}
 	q.decoding = withDefaults(q.decoding, q.words)
-}
-
-// deref returns the number at p, or 0 without one.
-func deref(p *float64) float64 {
-	if p == nil {
-		return 0
-	}
-	return *p
 }
 
 // maxKeywords is how many terms a request may add to the server's.
@@ -540,23 +533,11 @@ func withDefaults(o transcribe.Options, words bool) transcribe.Options {
 	return o
 }
 
-// otherCodes are codes of languages that Whisper has under another one: withdrawn by ISO 639, or never used by Whisper.
-var otherCodes = map[string]string{"iw": "he", "ji": "yi", "in": "id", "jv": "jw", "nb": "no", "fil": "tl"}
-
-// languageOf returns the language of a field. Some clients send a tag with a region, such as en-US. They have several
-// words for no language.
+// languageOf returns the language of a field; empty for the words by which clients name none.
 func languageOf(tag string) string {
 	tag = strings.TrimSpace(tag)
-	switch strings.ToLower(tag) {
-	case "auto", "detect", "none", "null", "undefined":
+	if slices.Contains([]string{"auto", "detect", "none", "null", "undefined"}, strings.ToLower(tag)) {
 		return ""
-	}
-	code := tag
-	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.IsKnownLanguage(tag) {
-		code = tag[:i]
-	}
-	if code = cmp.Or(otherCodes[strings.ToLower(code)], code); tokenizer.IsKnownLanguage(code) {
-		return code
 	}
 	return tag
 }

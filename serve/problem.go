@@ -105,9 +105,11 @@ func writeJSON(w http.ResponseWriter, v any) {
 	w.Write(append(marshal(v), '\n'))
 }
 
+const plainText = "text/plain; charset=utf-8"
+
 func writeText(w http.ResponseWriter, text string) {
 	if w.Header().Get("Content-Type") == "" {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Content-Type", plainText)
 	}
 	fmt.Fprint(w, text)
 }

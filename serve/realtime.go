@@ -46,8 +46,6 @@ type session struct {
 	current  *live.Utterance // the open one, or nil
 	previous string          // id of the item before it
 	ended    bool            // an utterance has ended since the client's last commit
-	silent   int64           // the sample since which there has been no utterance, and no timeout
-	timeouts int             // of silence
 	closed   bool            // further sound is discarded
 	arrivals arrivals
 	ignored  ignoredNames // of the last update that had some

@@ -68,7 +68,6 @@ type sessionConfig struct {
 	rate        int
 	manual      bool // no voice activity detection: the client commits
 	turns       live.TurnOptions
-	idleMS      int // silence after which the client gets an event and the buffer is committed; 0 for none
 	transcriber *live.Transcriber
 	countTokens func(text string) int
 	include     []string
@@ -200,20 +199,10 @@ var members = map[string]memberSetter{
 	inDetection + "threshold":           assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold }),
 	inDetection + "prefix_padding_ms":   assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS }),
 	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
-	inDetection + "idle_timeout_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
-		if c.idleMS = v; v < minIdleMS || v > maxIdleMS {
-			return fmt.Errorf("got %d, want %d to %d", v, minIdleMS, maxIdleMS)
-		}
-		return nil
-	}),
 }
 
-// OpenAI's limits of idle_timeout_ms.
-const minIdleMS, maxIdleMS = 5000, 30000
-
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
-// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit, and null for
-// idle_timeout_ms turns it off.
+// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
 	detects, null := at+"." == inDetection, string(value) == "null"
 	if detects {
@@ -223,8 +212,6 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	var err error
 	within := func(path string) bool { return strings.HasPrefix(path, at+".") }
 	switch set := members[at]; {
-	case null && at == inDetection+"idle_timeout_ms":
-		c.idleMS = 0
 	case null:
 	case set != nil:
 		err = set(s, c, value)
@@ -316,12 +303,8 @@ func (c sessionConfig) detection() any {
 	if c.manual {
 		return nil
 	}
-	d := object{"type": "server_vad", "threshold": c.turns.Threshold,
+	return object{"type": "server_vad", "threshold": c.turns.Threshold,
 		"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
-	if c.idleMS > 0 {
-		d["idle_timeout_ms"] = c.idleMS
-	}
-	return d
 }
 
 // object returns the session object of events. What is not set is missing, not null: OpenAI's description

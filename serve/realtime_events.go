@@ -78,7 +78,6 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.config = c
 	x.resetFeed()
 	x.sound.Configure(c.transcriber, c.detector())
-	x.silent = x.sound.Len()
 	answer := object{"session": c.object()}
 	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
@@ -115,28 +114,6 @@ func (x *session) addSamples(pcm []float32) {
 		x.sound.Add(pcm)
 		x.arrivals.add(x.sound.Len())
 	}
-	x.checkIdle()
-}
-
-// checkIdle tells a client that asks for it that there has been no speech for some time. As at OpenAI, the silence
-// becomes an item; its text is empty. The caller holds the lock.
-func (x *session) checkIdle() {
-	limit, now := int64(x.config.idleMS)*audio.SampleRate/1000, x.sound.Len()
-	if limit == 0 || x.config.manual || x.current != nil || now-x.silent < limit {
-		return
-	}
-	x.timeouts++
-	id := fmt.Sprintf("item_%s_silence_%d", x.id[len("sess_"):], x.timeouts)
-	x.send("input_audio_buffer.timeout_triggered", object{
-		"item_id": id, "audio_start_ms": ms(x.silent), "audio_end_ms": ms(now),
-	})
-	seconds := float64(now-x.silent) / audio.SampleRate
-	x.silent = now
-	x.sendItem(id)
-	x.sendTranscription(id, "completed", object{
-		"transcript": "", "languages": []languageCode{}, "language": "", "latency": newLatencyReport(nil),
-		"usage": x.config.usage(seconds, 0),
-	})
 }
 
 // usage returns the usage of some seconds of sound with a text of some tokens, as the model's typed clients expect it.
@@ -169,12 +146,6 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 	if !x.config.manual {
 		x.send("input_audio_buffer.speech_stopped", object{"item_id": id, "audio_end_ms": ms(u.Start + u.Len())})
 	}
-	x.silent = u.Start + u.Len()
-	x.sendItem(id)
-}
-
-// sendItem sends the events that the buffer has become an item. The caller holds the lock.
-func (x *session) sendItem(id string) {
 	previous := nilIfEmpty(x.previous)
 	x.previous = id
 	x.send("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
@@ -206,7 +177,7 @@ func (x *session) commit() {
 func (x *session) clear() {
 	x.resetFeed()
 	x.sound.Clear()
-	x.current, x.silent = nil, x.sound.Len()
+	x.current = nil
 	x.send("input_audio_buffer.cleared", object{})
 }
 
@@ -276,12 +247,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 
 // sendItemEvent sends an event about the text of an utterance.
 func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
-	x.sendTranscription(x.item(u), kind, event)
-}
-
-// sendTranscription sends an event about the text of an item.
-func (x *session) sendTranscription(item, kind string, event object) {
-	event["item_id"], event["content_index"] = item, 0
+	event["item_id"], event["content_index"] = x.item(u), 0
 	x.send("conversation.item.input_audio_transcription."+kind, event)
 }
 

@@ -123,26 +123,3 @@ func TestEncodingChanges(t *testing.T) {
 		}
 	}
 }
-
-// TestIdleTimeout: a client that asks for it gets an event and an empty item after each such silence.
-func TestIdleTimeout(t *testing.T) {
-	h, s := newServer(t, Options{})
-	c := call(t, h, "", nil)
-	c.send(`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},
-		"turn_detection":{"type":"server_vad","idle_timeout_ms":5000}}}}}`)
-	c.until("session.updated")
-	for range 11 {
-		c.send(appending(make([]float32, audio.SampleRate)))
-	}
-	for i := range 2 {
-		e := c.until("input_audio_buffer.timeout_triggered")
-		if e.Start/100 != int64(50*i) || e.Stop/100 != int64(50*(i+1)) { // the detector reads in steps of 32 ms
-			t.Errorf("timeout %d from %d to %d ms", i, e.Start, e.Stop)
-		}
-		if end := c.until(done); end.ItemID != e.ItemID || end.Transcript != "" || end.Usage.Seconds < 4.9 {
-			t.Errorf("the item of the silence %s: %+v", e.ItemID, end)
-		}
-	}
-	c.conn.Close(websocket.StatusNormalClosure, "")
-	settle(t, s)
-}

@@ -35,9 +35,9 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/healthz":
 		writeText(w, "ok\n")
 	case "/health":
-		writeHealth(w, "loading model")
+		writeUnready(w, "application/json", `{"status":"loading model"}`)
 	case "/readyz":
-		writeUnready(w, "loading the model")
+		writeUnready(w, plainText, "loading the model")
 	default:
 		p := serverError(http.StatusServiceUnavailable, "The model is being loaded: try again soon.")
 		p.Retry = true

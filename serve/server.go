@@ -141,8 +141,6 @@ type Server struct {
 	sessions sessionCount
 	metrics  *metrics
 
-	inferenceModel atomic.Pointer[modelSlot] // that /load has loaded
-
 	ids        atomic.Uint64   // of requests, sessions and events
 	inProgress atomic.Int64    // requests, uploads included
 	draining   context.Context // done after Drain
@@ -234,7 +232,6 @@ func (s *Server) routes() http.Handler {
 	api("POST /asr", s.handleSpeech(whisperASR, transcribe.Transcribe))
 	api("POST /detect-language", s.handleDetection)
 	api("POST /inference", s.handleSpeech(whisperCPP, transcribe.Transcribe))
-	api("POST /load", s.handleLoad)
 	api("POST /page/subtitles", handleSubtitles)
 	open("GET /health", s.handleHealth)
 	open("GET /docs", embedded("page/docs.html"))
@@ -288,32 +285,26 @@ func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string, rout
 // handleHealth answers /health as whisper.cpp's server does.
 func (s *Server) handleHealth(w http.ResponseWriter, _ *http.Request) {
 	if s.draining.Err() != nil {
-		writeHealth(w, "shutting down")
+		writeUnready(w, "application/json", `{"status":"shutting down"}`)
 		return
 	}
 	writeJSON(w, object{"status": "ok"})
-}
-
-func writeHealth(w http.ResponseWriter, why string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	writeJSON(w, object{"status": why})
 }
 
 // handleReady answers /readyz. With ?queue=1 it also reports a full queue as not ready.
 func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.draining.Err() != nil:
-		writeUnready(w, "shutting down")
+		writeUnready(w, plainText, "shutting down")
 	case r.URL.Query().Has("queue") && s.queue.full():
-		writeUnready(w, "the queue is full")
+		writeUnready(w, plainText, "the queue is full")
 	default:
 		writeText(w, "ready\n")
 	}
 }
 
-func writeUnready(w http.ResponseWriter, why string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+func writeUnready(w http.ResponseWriter, kind, why string) {
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(http.StatusServiceUnavailable)
 	writeText(w, why+"\n")
 }

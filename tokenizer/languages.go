@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/language"
 )
 
 // A Language is one that a checkpoint has a token for.
@@ -49,12 +51,21 @@ func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
 	return find(t.languages, codeOrName)
 }
 
-// Is reports whether a text names the language: its code, its name or one of openai's other names
-// for it, in any case, with or without spaces around it.
+// Is reports whether a text names the language: its name or code, another of its names or codes, or one with a region, as
+// en-US has, in any case, with or without spaces around it.
 func (l Language) Is(codeOrName string) bool {
 	want := strings.ToLower(strings.TrimSpace(codeOrName))
-	want = cmp.Or(languageAliases[want], countries[want], want)
-	return l.Code == want || strings.ToLower(l.Name) == want
+	return l.Code == want || strings.ToLower(l.Name) == want || l.Code == plainCode(want)
+}
+
+// plainCode returns the code of a language in lower case that has a region (en-us, pt_br), another code (deu) or another name.
+func plainCode(name string) string {
+	name, _, _ = strings.Cut(strings.ReplaceAll(name, "_", "-"), "-")
+	code := cmp.Or(languageAliases[name], otherNames[name], name)
+	if base, err := language.ParseBase(code); err == nil && len(code) == 3 { // deu; iw has a meaning of its own there
+		code = base.String()
+	}
+	return cmp.Or(otherNames[code], code)
 }
 
 func find(list []Language, codeOrName string) (Language, bool) {
@@ -110,9 +121,16 @@ var languages = []struct{ code, name string }{
 	{"ha", "Hausa"}, {"ba", "Bashkir"}, {"jw", "Javanese"}, {"su", "Sundanese"}, {"yue", "Cantonese"},
 }
 
-// countries are the codes of countries that are often taken for those of their languages. None is a language of Whisper.
-var countries = map[string]string{
-	"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "ua": "uk",
+// otherNames are names and codes of languages that neither openai nor package language knows, or that Whisper has under
+// another code. None is a code of Whisper.
+var otherNames = map[string]string{
+	"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "ua": "uk", // countries
+	"iw": "he", "ji": "yi", "in": "id", "jv": "jw", "nb": "no", "fil": "tl", // withdrawn, or never used by Whisper
+	"ger": "de", "fre": "fr", "dut": "nl", // older codes of films
+	"deutsch": "de", "français": "fr", "francais": "fr", "español": "es", "espanol": "es", "italiano": "it", "nederlands": "nl",
+	"português": "pt", "portugues": "pt", "polski": "pl", "svenska": "sv", "dansk": "da", "norsk": "no", "suomi": "fi",
+	"čeština": "cs", "magyar": "hu", "türkçe": "tr", "русский": "ru", "українська": "uk", "ελληνικά": "el", "日本語": "ja",
+	"한국어": "ko", "中文": "zh",
 }
 
 // languageAliases are the other names by which openai knows languages.

@@ -388,3 +388,16 @@ func checkLoaded(t *testing.T, files fstest.MapFS, vocab int) {
 	}
 	tok.SplitToWords(tokens, "ja")
 }
+
+// TestFindLanguage: a language has several names and codes, and may have a region.
+func TestFindLanguage(t *testing.T) {
+	for name, want := range map[string]string{
+		"en": "en", " EN ": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "en", "Haitian Creole": "ht",
+		"iw": "he", "iw-IL": "he", "nb-NO": "no", "nob": "no", "nn": "nn", "fil": "tl", "JV": "jw", "jav": "jw", "haw": "haw", "deu": "de",
+		"ger": "de", "Deutsch": "de", "jp": "ja", "mandarin": "zh", "yue": "yue", "": "", "-": "", "xx-YY": "", "klingon": "", "auto": "",
+	} {
+		if got, ok := FindLanguage(name); got.Code != want || ok != (want != "") {
+			t.Errorf("%q: got %v, want %s", name, got, want)
+		}
+	}
+}

@@ -206,7 +206,7 @@ def at_24_khz(pcm):
 
 
 def realtime(env, document, address, of):
-    """Every event of three sessions of live sound is valid by its schema."""
+    """Every event of two sessions of live sound is valid by its schema."""
     import websockets.sync.client
     errors, cases = validators(document), []
     known = {}
@@ -222,7 +222,6 @@ def realtime(env, document, address, of):
                            {"conversation.item.input_audio_transcription.completed", "error"}),
         "server's turns": ({"type": "server_vad"}, pcm + silence, [], {"input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped",
                                                                       "conversation.item.input_audio_transcription.completed"}),
-        "idle": ({"type": "server_vad", "idle_timeout_ms": 5000}, silence, [], {"input_audio_buffer.timeout_triggered"}),
     }
     for session, (turns, sound, after, wanted) in sessions.items():
         settings = {"type": "transcription", "audio": {"input": {"format": {"type": "audio/pcm", "rate": rate}, "turn_detection": turns,
