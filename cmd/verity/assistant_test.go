@@ -19,7 +19,7 @@ func TestBrokenAssistant(t *testing.T) {
 	if err := os.WriteFile(sound, wav(1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	with := []string{"-m", model, "-a", sick, "--assistant-precision", "f32", "--draft-tokens", "2"}
+	with := []string{"-m", model, "-a", sick, "--draft-tokens", "2"}
 	run := func(command string, more ...string) (int, string, string) {
 		return program(t, nil, append(append([]string{command}, with...), more...)...)
 	}

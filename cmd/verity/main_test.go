@@ -187,7 +187,7 @@ func TestExitStatus(t *testing.T) {
 		{"info", []string{"info", model}, 0, ""},
 		{"info of no model", []string{"info", dir}, 1, "config.json"},
 		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},
-		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 2, "want auto, none, encoder, ngram, bigram, self"},
+		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 2, "want auto, none, encoder, ngram, self"},
 		{"missing file", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},
 		{"token", with("--suppress-tokens", "99999", good), 2, "--suppress-tokens 99999"},
 		{"clips", with("--clip-timestamps", "3,2", good), 2, "ends before"},

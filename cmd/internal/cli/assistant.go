@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -25,8 +26,7 @@ var draftRows = []*Option{
 			"with base's encoder. Other models also run the built-in base's encoder for it (auto: " +
 			"medium and larger)\n" +
 			"ngram: the tokens that followed the most recent words where they occurred earlier; no model\n" +
-			"bigram: the token that most often followed each token earlier; no model, a baseline\n" +
-			"self: the model itself, in --assistant-precision\n" +
+			"self: the model itself, in int8\n" +
 			"or the directory of a distilled decoder or a smaller Whisper model; one with a different vocabulary " +
 			"transcribes each input first, and its transcript becomes the draft"},
 	{Name: "draft-from", Kind: Text, Arg: "path", Max: maxPath,
@@ -39,12 +39,11 @@ var draftRows = []*Option{
 			"texts\n" +
 			"The assistant drafts where the transcript offers nothing"},
 	{Name: "assistant-precision", Kind: List, Arg: "format", Default: "auto", Choices: precision.List(),
-		Check: checks(ParsePrecision), Scope: Configurable | Server,
+		Check: checks(ParsePrecision), Scope: Configurable,
 		Help: "number format of the assistant's weights: " + precision.Names() + ". auto is int8"},
-	{Name: "draft-tokens", Kind: List, Arg: "number", Default: "auto",
-		Choices: []string{"auto", "heuristic", "confidence"}, Check: checks(ParseDraft), Scope: Configurable | Server,
-		Help: "tokens to draft per round: a number up to 64, auto (by cost and acceptance rate), heuristic (2 more " +
-			"after success, 1 fewer after failure) or confidence (until the assistant is unsure)"},
+	{Name: "draft-tokens", Kind: List, Arg: "number", Default: "auto", Choices: []string{"auto"}, Check: checks(ParseDraft),
+		Scope: Configurable | Server,
+		Help:  "tokens to draft per round: a number up to 64, or auto (by cost and acceptance rate)"},
 	{Name: "sampler", Kind: Choice, Arg: "method", Default: "gumbel", Choices: []string{"gumbel", "rejection"},
 		Scope: Configurable,
 		Help: "how drafts are verified above temperature 0. gumbel: exactly the text of plain decoding. rejection: the " +
@@ -58,12 +57,13 @@ var draftRows = []*Option{
 type AssistantFlags struct {
 	Name      string
 	Named     []string // every value of the flag, the last of which is Name
-	precision precision.Precision
+	Precision precision.Precision
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
 	Lengths   []string                // every value of draft-tokens that was given
 	Sampler   string
 	overlap   bool // measure-alpha
+	research  bool // the command measures drafts
 }
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
@@ -71,19 +71,28 @@ func (a *AssistantFlags) Register(f *pflag.FlagSet) {
 		if a.Name = v.Text; f.Lookup("assistant") != nil { // not the default
 			a.Named = append(a.Named, v.Text)
 		}
-		return nil
+		return a.checkResearch(v.Text == string(transcribe.Bigram))
 	})
-	Precision(f, "assistant-precision", &a.precision)
 	AddOption(f, "draft-tokens", func(v Value) (err error) {
 		if a.Policy, err = ParseDraft(v.Text); f.Lookup("draft-tokens") != nil {
 			a.Lengths = append(a.Lengths, v.Text)
 		}
-		return err
+		return cmp.Or(err, a.checkResearch(isRule(v.Text)))
 	})
+}
+
+// checkResearch refuses a value that serves only measurements, on commands that do not measure.
+func (a *AssistantFlags) checkResearch(is bool) error {
+	if is && !a.research {
+		return errors.New("is for measurements: use verity compare or verity eval")
+	}
+	return nil
 }
 
 // RegisterResearch adds the flags for those who measure drafts.
 func (a *AssistantFlags) RegisterResearch(f *pflag.FlagSet) {
+	a.research = true
+	Precision(f, "assistant-precision", &a.Precision)
 	Bind(f, "sampler", &a.Sampler)
 	Bind(f, "measure-alpha", &a.overlap)
 }
@@ -115,27 +124,27 @@ func (a *AssistantFlags) For(model string) string {
 
 // unknown is the error of an assistant that does not exist.
 func (a *AssistantFlags) unknown() error {
-	return Usagef("--assistant %s: want auto, none, encoder, ngram, bigram, self, or the name or directory of a smaller model "+
+	return Usagef("--assistant %s: want auto, none, encoder, ngram, self, or the name or directory of a smaller model "+
 		"of the same family; there is no such directory or file", a.Name)
 }
 
 // AssistantNames are what --assistant accepts besides models.
 func AssistantNames() []string {
 	return []string{
-		"auto", string(transcribe.None), string(transcribe.Encoder), string(transcribe.NGram), string(transcribe.Bigram),
-		string(transcribe.Self),
+		"auto", string(transcribe.None), string(transcribe.Encoder), string(transcribe.NGram), string(transcribe.Self),
 	}
 }
 
 // ParseDraft reads the value of draft-tokens. It returns a function that makes the policy of a
 // sequence, or nil for auto.
 func ParseDraft(text string) (func() assistant.Policy, error) {
-	wrong := errors.New("want auto, a number from 0 to 64, heuristic or confidence; either may be followed by :NUMBER")
+	wrong := errors.New("want auto or a number from 0 to 64; compare and eval also take heuristic and confidence, alone or " +
+		"with :NUMBER")
 	policy, number, more := strings.Cut(text, ":")
 	switch {
 	case text == "auto":
 		return nil, nil
-	case policy != "heuristic" && policy != "confidence":
+	case !isRule(text):
 		policy, number, more = "constant", text, true
 	}
 	n := 0 // the default
@@ -154,4 +163,10 @@ func ParseDraft(text string) (func() assistant.Policy, error) {
 		}
 		return assistant.Constant(n)
 	}, nil
+}
+
+// isRule reports whether a value of draft-tokens is a rule of other programs, for comparison.
+func isRule(text string) bool {
+	policy, _, _ := strings.Cut(text, ":")
+	return policy == "heuristic" || policy == "confidence"
 }

@@ -38,9 +38,6 @@ var textRows = []*Option{
 		Brief: "a list of names and terms",
 		Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
 			"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
-	{Name: "prefix", Kind: Text, Max: maxPrompt, Field: "Prefix",
-		Set:  func(d *Decoding, v Value) { d.Prefix = v.Text },
-		Help: "beginning of the first window's text; decoding continues from it, and the output omits it"},
 	{Name: "condition-on-previous-text", Default: "true", Scope: anywhere, Field: "ForgetPrevious",
 		Set:  func(d *Decoding, v Value) { d.ForgetPrevious = !v.On },
 		Help: "prompt each window with the text before it"},
@@ -101,15 +98,6 @@ var qualityRows = []*Option{
 	{Name: "beam-size", Kind: Whole, Max: maxSequences, Scope: anywhere, Field: "BeamSize",
 		Set:  func(d *Decoding, v Value) { d.BeamSize = int(v.Number) },
 		Help: "beam search width at temperature 0, which disables the assistant; 0 or 1 means greedy decoding"},
-	{Name: "patience", Kind: Real, Arg: "factor", Max: maxSequences, Scope: Configurable, Needs: "beam-size",
-		Field: "Patience", Set: func(d *Decoding, v Value) { d.Patience = v.Number },
-		Help: "end beam search when FACTOR times --beam-size sequences are complete; 0 means 1"},
-	{Name: "best-of", Kind: Whole, Max: maxSequences, Scope: anywhere, Field: "BestOf",
-		Set:  func(d *Decoding, v Value) { d.BestOf = int(v.Number) },
-		Help: "above temperature 0, sample NUMBER sequences and choose the best; 0 means 1"},
-	{Name: "length-penalty", Kind: Real, Arg: "alpha", Default: "none", None: true, Max: 1, Scope: Configurable,
-		Field: "LengthPenalty", Set: setPenalty,
-		Help: "rank sequences with the length penalty ((5+tokens)/6)^ALPHA; none uses mean log-probabilities"},
 	{Name: "compression-ratio-threshold", Kind: Real, Arg: "factor", None: true, Max: 1000,
 		Default: number(zero.MaxCompressionRatio), Scope: anywhere, Field: "MaxCompressionRatio",
 		Set:  func(d *Decoding, v Value) { d.MaxCompressionRatio = v.or(math.Inf(1)) },
@@ -127,6 +115,22 @@ var qualityRows = []*Option{
 		Max: maxSeconds, Scope: Configurable, Needs: "word-timestamps", Field: "HallucinationSilence",
 		Set:  func(d *Decoding, v Value) { d.HallucinationSilence = v.or(0) },
 		Help: "skip silence longer than this around likely hallucinations"},
+}
+
+// The options under the heading Others: Verity's own make them needless, so help shows them last.
+var otherRows = []*Option{
+	{Name: "prefix", Kind: Text, Max: maxPrompt, Field: "Prefix",
+		Set:  func(d *Decoding, v Value) { d.Prefix = v.Text },
+		Help: "beginning of the first window's text; decoding continues from it, and the output omits it"},
+	{Name: "patience", Kind: Real, Arg: "factor", Max: maxSequences, Scope: Configurable, Needs: "beam-size",
+		Field: "Patience", Set: func(d *Decoding, v Value) { d.Patience = v.Number },
+		Help: "end beam search when FACTOR times --beam-size sequences are complete; 0 means 1"},
+	{Name: "best-of", Kind: Whole, Max: maxSequences, Scope: anywhere, Field: "BestOf",
+		Set:  func(d *Decoding, v Value) { d.BestOf = int(v.Number) },
+		Help: "above temperature 0, sample NUMBER sequences and choose the best; 0 means 1"},
+	{Name: "length-penalty", Kind: Real, Arg: "alpha", Default: "none", None: true, Max: 1, Scope: Configurable,
+		Field: "LengthPenalty", Set: setPenalty,
+		Help: "rank sequences with the length penalty ((5+tokens)/6)^ALPHA; none uses mean log-probabilities"},
 	{Name: "repetition-penalty", Kind: Real, Arg: "factor", Max: 1000, Scope: Configurable,
 		Field: "Repetition.Penalty", Set: setRepetition,
 		Help: "make tokens that occurred earlier, including in the prompt, less likely by FACTOR; 0 or 1 means no " +
@@ -143,6 +147,16 @@ var qualityRows = []*Option{
 			"all"},
 	{Name: "seed", Kind: Unsigned, Scope: Configurable, Field: "Seed", Set: setSeed,
 		Help: "random seed for sampling above temperature 0"},
+	{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
+		Formats: subtitles, Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
+	{Name: "prepend-punctuations", Kind: Text, Arg: "marks", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
+		Default: zero.PrependPunctuations, Field: "PrependPunctuations",
+		Set:  func(d *Decoding, v Value) { d.PrependPunctuations = v.Text },
+		Help: "punctuation marks that attach to the following word"},
+	{Name: "append-punctuations", Kind: Text, Arg: "marks", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
+		Default: zero.AppendPunctuations, Field: "AppendPunctuations",
+		Set:  func(d *Decoding, v Value) { d.AppendPunctuations = v.Text },
+		Help: "punctuation marks that attach to the preceding word"},
 }
 
 // A Decoding collects the values of options that become transcribe.Options.

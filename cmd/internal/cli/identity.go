@@ -48,7 +48,7 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 	switch transcribe.Method(flags.Assistant.For(flags.Name)) {
 	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram:
 	default:
-		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
+		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.Precision).String()
 	}
 	textFlags.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != Find(f.Name).DefaultText() {

@@ -117,7 +117,7 @@ func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
 	a := &m.Assistant
 	return verity.Options{
 		Threads: m.Threads, Precision: m.Precision, Decoding: d, Hub: NewHub(), Offline: m.Offline, Pool: m.Pool,
-		Assistant: a.Name, AssistantPrecision: a.precision, WindowsFirst: !m.Serving,
+		Assistant: a.Name, AssistantPrecision: a.Precision, WindowsFirst: !m.Serving,
 		Policy: a.Policy, Rejection: a.rejection(), MeasureOverlap: a.overlap, Log: slog.Default(),
 	}
 }

@@ -65,18 +65,8 @@ var captionRows = []*Option{
 		Help: "maximum characters per subtitle line; 0 means no limit"},
 	{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: maxLine, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 		Help: "maximum lines per subtitle; 0 means no limit"},
-	{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
-		Formats: subtitles, Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
 	{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 		Help: "underline each word as it is spoken, in srt, vtt and ass"},
-	{Name: "prepend-punctuations", Kind: Text, Arg: "marks", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
-		Default: zero.PrependPunctuations, Field: "PrependPunctuations",
-		Set:  func(d *Decoding, v Value) { d.PrependPunctuations = v.Text },
-		Help: "punctuation marks that attach to the following word"},
-	{Name: "append-punctuations", Kind: Text, Arg: "marks", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
-		Default: zero.AppendPunctuations, Field: "AppendPunctuations",
-		Set:  func(d *Decoding, v Value) { d.AppendPunctuations = v.Text },
-		Help: "punctuation marks that attach to the preceding word"},
 }
 
 // Formats of output.

@@ -60,7 +60,7 @@ func unknownFlag(c *cobra.Command, typed string) error {
 		return Usagef("there is no flag --%s%s", typed, DidYouMean(near))
 	}
 	for _, other := range c.Root().Commands() {
-		if f := other.Flags().Lookup(name); f != nil && !f.Hidden {
+		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
 			return Usagef("there is no flag --%s: use %s --%s", typed, other.CommandPath(), name)
 		}
 	}

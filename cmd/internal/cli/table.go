@@ -23,6 +23,7 @@ const (
 	Serving  = "Serving"
 	Report   = "Report"
 	Log      = "Log"
+	Others   = "As in other programs"
 )
 
 // Upper bounds that follow from the model or from memory.
@@ -65,6 +66,7 @@ var sections = []struct {
 	{Serving, servingRows},
 	{Report, reportRows},
 	{Log, logRows},
+	{Others, otherRows},
 }
 
 // duration writes a whole number of hours.

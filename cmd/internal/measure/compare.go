@@ -41,6 +41,11 @@ length; and the speed-up of decoding and the operations per token that follow.
 If --draft-tokens is given several times, there is a variant for each, and the first is also
 compared with each of the others.
 
+compare and eval take values that serve only as baselines: --assistant bigram drafts the token that
+most often followed each token earlier; of transformers' rules, --draft-tokens heuristic
+drafts 2 more after success and 1 fewer after failure, and confidence drafts until the assistant is
+unsure.
+
 With --batch N, each variant runs N utterances at the same time, and they share every pass
 over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
 time is the time during which at least one of its utterances was being decoded and none

@@ -116,7 +116,10 @@ func Pipe(e cli.Env) *cobra.Command {
 	c := cli.New("pipe [flags]", "Transcribe for the program that starts this one", pipeHelp, p.run)
 	c.Hidden = true
 	cli.AddFlags(c, p.model.RegisterModel, p.model.RegisterSpeed, p.model.Assistant.Register, p.log.Register,
-		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &p.batch) })
+		func(f *pflag.FlagSet) {
+			cli.Bind(f, "batch", &p.batch)
+			cli.Precision(f, "assistant-precision", &p.model.Assistant.Precision)
+		})
 	return c
 }
 
