@@ -164,7 +164,7 @@ func (d *Document) notes() (notes []string) {
 			"Times and acceptance mean something, error rates do not.")
 	}
 	for _, s := range d.Scores {
-		if lacking := s.Incomplete(); lacking != "" {
+		if lacking := s.Shards.Incomplete(); lacking != "" {
 			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". These figures cover only the rest.")
 		}
 	}
@@ -280,16 +280,12 @@ func (i *Interval) Short() string {
 // points formats a change of rates, and says if it may be none.
 func (x *Change) points() string {
 	s := fmt.Sprintf("%+.2f points", 100*x.Difference)
-	switch i := x.Interval; {
-	case i == nil:
-		s += "; " + i.span()
-	default:
-		s += fmt.Sprintf(", %.0f %% interval %+.2f to %+.2f", 100*i.Level, 100*i.Low, 100*i.High)
-		if i.Low <= 0 && 0 <= i.High {
-			s += "; inconclusive: the interval contains 0"
-		}
+	i := x.Interval
+	if i == nil {
+		return s + "; " + i.span()
 	}
-	return s
+	s += fmt.Sprintf(", %.0f %% interval %+.2f to %+.2f", 100*i.Level, 100*i.Low, 100*i.High)
+	return s + textIf(i.Low <= 0 && 0 <= i.High, "; inconclusive: the interval contains 0")
 }
 
 // sentence states the verdict in words.
@@ -424,7 +420,7 @@ func (s *Score) lines() (all [][]string) {
 	shards := ""
 	if s.Shards != nil {
 		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of),
-			textIf(s.Incomplete() != "", ": INCOMPLETE"))
+			textIf(s.Shards.Incomplete() != "", ": INCOMPLETE"))
 	}
 	add("shards", true, shards)
 

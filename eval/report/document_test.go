@@ -168,7 +168,7 @@ func TestPage(t *testing.T) {
 func TestReplay(t *testing.T) {
 	d := compared(t, 40, nil)
 	v := d.replay()
-	if v == nil || len(v.Panes[0].Lines) != mostReplayed || v.By != "" {
+	if v == nil || len(v.Panes[0].Lines) != mostReplayed || v.Drafts {
 		t.Fatalf("replay = %+v", v)
 	}
 	for _, p := range v.Panes {
@@ -186,13 +186,12 @@ func TestReplay(t *testing.T) {
 	s.Text = " two, three four"
 	s.Runs = []transcript.TextRun{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
 	v = d.replay()
-	if got := v.Panes[1].Lines[0].Steps; v.By != "by the assistant" || len(got) < 4 || got[0].Text != "two" || got[1].Text != "," || got[1].Refused != " and" || got[1].Pass != 1 || got[2].Pass != 2 {
+	if got := v.Panes[1].Lines[0].Steps; !v.Drafts || len(got) < 4 || got[0].Text != "two" || got[1].Text != "," || got[1].Refused != " and" || got[1].Pass != 1 || got[2].Pass != 2 {
 		t.Errorf("pieces: %+v", got)
 	}
 	s.Runs[2].Resumed = true
-	d.Scores[1].Run.Assistant = "text of talk.srt"
 	var page strings.Builder
-	if err := d.HTML(&page); err != nil || !strings.Contains(page.String(), "drafted from the text and") || strings.Count(page.String(), ` class="found"`) != 2 {
+	if err := d.HTML(&page); err != nil || strings.Count(page.String(), ` class="found"`) != 2 {
 		t.Errorf("the text found again, in words and in the legend: %v", err)
 	}
 	if v := compared(t, 0, nil).replay(); v != nil {

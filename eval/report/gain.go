@@ -101,18 +101,11 @@ func (c *Comparison) warnings() (l []row) {
 	if n := c.noise(); n > 0 && c.Speedup.Decode.Median > 0 {
 		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both variants"})
 	}
-	if x := c.Speedup.Decode; x.Interval != nil && x.Interval[1] > wideInterval*x.Interval[0] {
-		l = append(l, row{"unsteady", fmt.Sprintf("the interval of decoding spans a factor of %.1f: the machine may be busy; repeat it alone",
-			x.Interval[1]/x.Interval[0])})
-	}
 	if n := len(c.decode); n > 0 && n < fewPairs {
 		l = append(l, row{"few pairs", show.Count(n) + ": repeat each variant more often, or use more utterances"})
 	}
 	return l
 }
-
-// wideInterval is the ratio of the ends of an interval that says too little.
-const wideInterval = 2
 
 // fewPairs is the fewest pairs of runs that a speed-up should rest on.
 const fewPairs = 5

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,22 +35,15 @@ var pageFuncs = template.FuncMap{
 	"percent": func(v float64) string { return noBreak(show.Percent(v)) }, "times": show.Times, "count": show.Count,
 	"seconds":  func(v float64) string { return noBreak(show.Seconds(v)) },
 	"percent1": func(v float64) string { return noBreak(fmt.Sprintf("%.1f %%", 100*v)) },
-	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
 	"share": func(a, b int) string {
 		return noBreak(fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b))))
 	},
-	"deref":    func(v *float64) float64 { return *v },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
 	"bytes":    func(v int64) string { return noBreak(show.Bytes(v)) },
 	"points":   func(x *Change) string { return noBreak(x.points()) },
-	"pointsOf": func(x Change) string { return noBreak(x.points()) },
 	"span":     func(i *Interval) string { return noBreak(i.span()) },
-	"rate":     transcript.Drafts.Rate,
-	"kept":     transcript.Drafts.TokensPerRound,
-	"setup":    setup,
 	"facts":    facts,
-	"score":    func(d *Document, i int) *Score { return d.Scores[i] },
 	"heading":  (*Comparison).heading,
 	"sentence": (*Comparison).opening,
 	"sign": func(v Verdict) string {
@@ -170,7 +164,7 @@ type barView struct {
 	Parts       []partView
 }
 
-// A partView is one part of a bar. Its width is relative to the bar.
+// A partView is one part of a bar, with its width relative to the bar, or a bar of a chart, relative to the longest.
 type partView struct {
 	Label, Class, Value string
 	Width               float64
@@ -202,15 +196,6 @@ func (c *Comparison) opening() string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// setup returns what was run: model, assistant and the precision of each.
-func setup(s *Score) []row {
-	r := s.Run
-	return slices.DeleteFunc([]row{
-		{"model", shortName(r.Model)}, {"precision", r.Precision},
-		{"assistant", shortName(r.Assistant)}, {"its precision", r.AssistantPrecision},
-	}, func(r row) bool { return r[1] == "" })
-}
-
 // shortName returns the last element of a path. The directories of the author's machine
 // do not concern a reader.
 func shortName(name string) string {
@@ -236,4 +221,27 @@ func rates(s *Score) (parts []partView) {
 		}
 	}
 	return parts
+}
+
+// acceptanceBars returns the shares of rounds by accepted tokens; nil if nothing was drafted. Rounds without a draft are
+// a bar of their own: they could accept nothing.
+func acceptanceBars(c *Comparison) (bars []partView) {
+	a := c.Acceptance
+	if a.Drafted == 0 || len(a.Histogram) == 0 {
+		return nil
+	}
+	rounds := slices.Clone(a.Histogram)
+	rounds[0] -= min(rounds[0], a.Empty)
+	top := float64(max(a.Empty, slices.Max(rounds)))
+	add := func(label string, n int) {
+		share := transcript.Ratio(float64(n), float64(a.Rounds))
+		bars = append(bars, partView{label, "", fmt.Sprintf("%.1f %%", 100*share), 100 * transcript.Ratio(float64(n), top)})
+	}
+	if a.Empty > 0 {
+		add("no draft", a.Empty)
+	}
+	for i, n := range rounds {
+		add(strconv.Itoa(i), n)
+	}
+	return bars
 }

@@ -95,7 +95,7 @@ func (q *quotients) add(a, b transcript.Seconds) {
 func (p *Pairs) Comparison() *Comparison {
 	a, b, t := p.Baseline, p.Assisted, newTally(p)
 	c := &t.Comparison
-	partial := Pair[bool]{a.shards().incomplete() != "", b.shards().incomplete() != ""}
+	partial := Pair[bool]{a.shards().Incomplete() != "", b.shards().Incomplete() != ""}
 	c.Names, c.runs = Pair[string]{a.name, b.name}, Pair[transcript.Provenance]{a.score.Run, b.score.Run}
 	c.foreign, c.Batch, c.Resumed = a.foreign || b.foreign, p.batch, p.resumed
 	for _, x := range a.utterances {

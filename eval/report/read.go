@@ -56,14 +56,6 @@ type Files struct {
 // maxLine is the length limit of a record: several hours of speech.
 const maxLine = 32 << 20
 
-func open(ctx context.Context, path string) (*input.File, error) {
-	f, err := input.Open(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
-}
-
 // VariantsFile lists the record files of a comparison of several variants, without .jsonl, in
 // the order of the variants. It is in the same directory.
 const VariantsFile = "arms.json"

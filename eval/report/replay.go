@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +16,7 @@ const mostReplayed = 24
 type replayView struct {
 	Panes  []paneView
 	Count  string // empty if there is only one
-	By     string // what drafted; empty unless rounds are known
+	Drafts bool   // some text was drafted
 	Found  bool   // the text was lost and found again
 	Sounds []row  // ids of utterances, and the addresses of their sounds
 }
@@ -55,7 +56,7 @@ func (d *Document) replay() *replayView {
 		v.Panes[i].Name = name
 	}
 	v.Panes[0].Class = "slow"
-	seen, text, model := 0, false, false
+	seen := 0
 	for _, first := range d.sets[0].utterances[:min(len(d.sets[0].utterances), mostReplayed)] {
 		scene := d.scene(first)
 		if scene == nil {
@@ -64,11 +65,7 @@ func (d *Document) replay() *replayView {
 		seen++
 		for i, r := range scene {
 			marked, found := v.Panes[i].play(r)
-			v.Found = v.Found || found
-			if marked { // Run names what drafts in turn
-				from := strings.HasPrefix(d.Scores[i].Run.Assistant, "text of ")
-				text, model = text || from, model || !from || strings.Contains(d.Scores[i].Run.Assistant, ", then ")
-			}
+			v.Drafts, v.Found = v.Drafts || marked, v.Found || found
 		}
 		if url := d.soundOf(first.Record); url != "" {
 			v.Sounds = append(v.Sounds, row{first.ID, url})
@@ -78,14 +75,6 @@ func (d *Document) replay() *replayView {
 		if p.Total == 0 {
 			return nil
 		}
-	}
-	switch {
-	case text && model:
-		v.By = "from the text or by the assistant"
-	case text:
-		v.By = "from the text"
-	case model:
-		v.By = "by the assistant"
 	}
 	if seen > 1 {
 		v.Count = show.Some(seen, "utterance")
@@ -135,6 +124,9 @@ func (p *paneView) play(r *Record) (marked, found bool) {
 	return marked, found
 }
 
+// spacedWords matches words, each with the space before it, and space at the end.
+var spacedWords = regexp.MustCompile(` *[^ ]+| +$`)
+
 // steps returns the pieces of a segment; if nothing was drafted, its words, each with the
 // space before it.
 func steps(s transcript.Segment) (all []stepView) {
@@ -145,15 +137,8 @@ func steps(s transcript.Segment) (all []stepView) {
 	if all != nil {
 		return all
 	}
-	for rest := s.Text; rest != ""; {
-		word := strings.TrimLeft(rest, " ")
-		word, _, _ = strings.Cut(word, " ")
-		end := strings.Index(rest, word) + len(word)
-		if word == "" {
-			end = len(rest)
-		}
-		all = append(all, stepView{Text: rest[:end]})
-		rest = rest[end:]
+	for _, word := range spacedWords.FindAllString(s.Text, -1) {
+		all = append(all, stepView{Text: word})
 	}
 	return all
 }

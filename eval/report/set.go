@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/input"
 	"verity/parallel"
 	"verity/transcript"
 	"verity/wer"
@@ -35,7 +36,7 @@ type Set struct {
 
 	utterances []utterance    // in order of arrival
 	index      map[string]int // in utterances, by id
-	parts      []part         // one for each file
+	rows       []int          // of each file: lines, including those that are not records
 
 	foreign bool // another program wrote the records
 }
@@ -43,6 +44,7 @@ type Set struct {
 // An utterance is a record with its score and its differences, which take time to compute.
 type utterance struct {
 	*Record
+	file     string // empty if it comes from Add
 	group    string
 	score    wer.Score
 	diff     []Word        // nil if there are no errors
@@ -52,13 +54,6 @@ type utterance struct {
 func (u utterance) errors() UtteranceErrors {
 	c := u.score.Words
 	return UtteranceErrors{u.ID, c.Errors(), c.Ref(), c.Rate()}
-}
-
-// A part is a file of a set.
-type part struct {
-	path string
-	from int // index of its first record
-	rows int // lines, including those that are not records
 }
 
 // NewSet returns an empty set whose texts are normalised by english, basic, none or auto:
@@ -102,9 +97,9 @@ func (s *Set) AddAll(ctx context.Context, f Files) error {
 }
 
 func (s *Set) addFile(ctx context.Context, path string) error {
-	f, err := open(ctx, path)
+	f, err := input.Open(ctx, path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	defer f.Close() // opened for reading: nothing to lose
 	var records []*Record
@@ -121,9 +116,10 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 		}
 	}
 	if len(records) == 0 && len(bad) > 0 && !(len(bad) == 1 && errors.Is(bad[0], ErrTorn)) {
-		return noRecords(path, bad[0])
+		return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write; line %d: %w",
+			path, bad[0].Line, bad[0].Err)
 	}
-	s.parts = append(s.parts, part{path, len(s.utterances), len(records) + len(bad)})
+	s.rows = append(s.rows, len(records)+len(bad))
 	type result struct {
 		utterance
 		err error
@@ -134,6 +130,7 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 		return result{u, err}
 	}) {
 		if u.err == nil {
+			u.file = path
 			u.err = s.include(u.utterance)
 		}
 		if u.err != nil {
@@ -169,15 +166,6 @@ func (s *Set) scoreOf(ctx context.Context, w *wer.Scorer, r *Record) (utterance,
 	return u, err
 }
 
-// noRecords reports a file that does not hold records.
-func noRecords(path string, first *LineError) error {
-	if errors.Is(first, errNoObject) {
-		return fmt.Errorf("%s: is no file of records: want records.jsonl or its directory, which eval and compare write", path)
-	}
-	return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write; line %d: %w",
-		path, first.Line, first.Err)
-}
-
 // Add scores one record. It fails if the set already has the id, if the record is of another
 // run than the first, or if ctx ends while a long text is scored.
 func (s *Set) Add(ctx context.Context, r *Record) error {
@@ -194,11 +182,11 @@ func (s *Set) include(u utterance) error {
 		s.score.Run, s.foreign = r.Run, r.Foreign
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
-			s.describe(0, s.utterances[0].ID), s.describe(len(s.utterances), r.ID), thing, want, got)
+			s.utterances[0].place(), u.place(), thing, want, got)
 	}
 	if at, ok := s.index[r.ID]; ok {
 		return fmt.Errorf("an utterance occurs twice: %s and %s; a set is one run, or the shards of one",
-			s.describe(at, r.ID), s.describe(len(s.utterances), r.ID))
+			s.utterances[at].place(), u.place())
 	}
 	s.index[r.ID] = len(s.utterances)
 	s.sum(u)
@@ -286,15 +274,12 @@ func (s *Set) countErrors(u utterance) {
 	}
 }
 
-// describe names a record by its file and its id, for errors.
-func (s *Set) describe(at int, id string) string {
-	name := "utterance " + id
-	for i := len(s.parts) - 1; i >= 0; i-- {
-		if s.parts[i].from <= at {
-			return fmt.Sprintf("%s (%s)", s.parts[i].path, name)
-		}
+// place names a record by its file and its id, for errors.
+func (u utterance) place() string {
+	if u.file == "" {
+		return "utterance " + u.ID
 	}
-	return name
+	return fmt.Sprintf("%s (utterance %s)", u.file, u.ID)
 }
 
 // Rate returns the word error rate so far.

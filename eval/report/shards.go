@@ -70,8 +70,8 @@ func (s *Set) shards() *Shards {
 			continue
 		}
 		sh.Present = append(sh.Present, i)
-		if at < len(s.parts) {
-			rows[i] = s.parts[at].rows
+		if at < len(s.rows) {
+			rows[i] = s.rows[at]
 		}
 		if rows[i] >= most {
 			most, last = rows[i], i
@@ -85,19 +85,14 @@ func (s *Set) shards() *Shards {
 	return &sh
 }
 
-// incomplete says which shards are missing or unfinished; empty if none is known to be.
-func (s *Shards) incomplete() string {
+// Incomplete says which shards are missing or unfinished; empty if none is known to be.
+func (s *Shards) Incomplete() string {
 	if s == nil {
 		return ""
 	}
-	var parts []string
-	if n := len(s.Missing); n > 0 {
-		parts = append(parts, s.list(s.Missing)+" missing")
-	}
-	if n := len(s.Short); n > 0 {
-		parts = append(parts, s.list(s.Short)+" not finished (fewer records than in the others)")
-	}
-	return strings.Join(parts, ", ")
+	missing := textIf(len(s.Missing) > 0, s.list(s.Missing)+" missing")
+	short := textIf(len(s.Short) > 0, s.list(s.Short)+" not finished (fewer records than in the others)")
+	return missing + textIf(missing != "" && short != "", ", ") + short
 }
 
 // list formats shards: "shard 2/4 is", "shards 2/4, 4/4 are".
@@ -115,7 +110,3 @@ func (s *Shards) list(is []int) string {
 	}
 	return "shards " + strings.Join(names, ", ") + " are"
 }
-
-// Incomplete says which shards of s are missing or unfinished; empty if none is known
-// to be.
-func (s *Score) Incomplete() string { return s.Shards.incomplete() }

@@ -111,7 +111,7 @@ func TestShards(t *testing.T) {
 				got = tt.want
 			}
 		} else {
-			got = s.Score().Incomplete()
+			got = s.Score().Shards.Incomplete()
 		}
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -209,7 +209,7 @@ func verdict(d *report.Document) error {
 		faults = append(faults, failedText(failed))
 	}
 	for _, s := range d.Scores {
-		if lacking := s.Incomplete(); lacking != "" {
+		if lacking := s.Shards.Incomplete(); lacking != "" {
 			faults = append(faults, "INCOMPLETE: "+s.Name+": "+lacking)
 		}
 	}
