@@ -89,6 +89,7 @@ type page struct {
 	CSS             template.CSS
 	JS              template.JS
 	Variants        [][]string // the first row is the header
+	Groups          [][]string // likewise
 	Several         bool       // more than two variants
 	Replay          *replayView
 	Bars            []barView
@@ -104,6 +105,7 @@ func (d *Document) HTML(w io.Writer) error {
 		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Variants: noBreakCells(d.variants()),
+		Groups:  noBreakCells(d.groups()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
 	for i, s := range d.Scores {

@@ -1,30 +1,19 @@
 package report
 
-import (
-	"cmp"
-
-	"verity/transcript"
-)
+import "verity/transcript"
 
 // A Score is the result of one set. Its JSON is verity.report/2.
 type Score struct {
-	Name       string `json:"name"`
-	Utterances int    `json:"utterances"` // with a hypothesis
-	Failed     int    `json:"failed"`     // without a hypothesis
+	Group
+	Utterances int `json:"utterances"` // with a hypothesis
+	Failed     int `json:"failed"`     // without a hypothesis
 
-	ReferenceWords int       `json:"reference_words"`
-	Hits           int       `json:"hits"`
-	Substitutions  int       `json:"substitutions"`
-	Deletions      int       `json:"deletions"`
-	Insertions     int       `json:"insertions"`
-	InsertionRate  float64   `json:"insertion_rate"` // of reference words; a sign of hallucination
-	WER            float64   `json:"wer"`
-	WERInterval    *Interval `json:"wer_interval"` // null for fewer than ten utterances
-	CER            float64   `json:"cer"`
-	MER            float64   `json:"mer"`
-	WIL            float64   `json:"wil"`
-	Exact          int       `json:"exact"`            // utterances without a word error
-	Repeats        int       `json:"repeated_5_grams"` // a sign of hallucination
+	Hits          int     `json:"hits"`
+	InsertionRate float64 `json:"insertion_rate"` // of reference words; a sign of hallucination
+	MER           float64 `json:"mer"`
+	WIL           float64 `json:"wil"`
+	Exact         int     `json:"exact"`            // utterances without a word error
+	Repeats       int     `json:"repeated_5_grams"` // a sign of hallucination
 
 	Groups []Group `json:"groups,omitempty"` // with report --by
 
@@ -35,7 +24,6 @@ type Score struct {
 	RTFx            float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
 	TokensPerSecond float64 `json:"tokens_per_second"`
 
-	Scored     int    `json:"scored"` // utterances with a reference
 	Normalizer string `json:"normalizer"`
 
 	Seconds  transcript.Seconds `json:"seconds"`
@@ -60,9 +48,9 @@ type Score struct {
 	Confusions []Confusion       `json:"confusions,omitempty"`
 }
 
-// A Group is the utterances with one value of a field of the dataset.
+// A Group is the errors in some utterances: all of a run, or those with one value of a field of the dataset.
 type Group struct {
-	Name           string  `json:"name"`   // value of the field; empty for the utterances without it
+	Name           string  `json:"name"`   // of the run, or value of the field; empty for the utterances without it
 	Scored         int     `json:"scored"` // utterances with a reference
 	ReferenceWords int     `json:"reference_words"`
 	WER            float64 `json:"wer"`
@@ -74,8 +62,6 @@ type Group struct {
 	Deletions     int     `json:"deletions"`
 	Insertions    int     `json:"insertions"`
 }
-
-func (g Group) label() string { return cmp.Or(g.Name, "(none)") }
 
 // fewUtterances is the number of utterances below which there is no interval of error
 // rates: to resample fewer says nothing about others.

@@ -89,7 +89,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("got %s of %d, %s", c.Verdict, c.Scored, s)
 	}
 	var page, text strings.Builder
-	if err := errors.Join(d.HTML(&page), d.Text(&text, false)); err != nil || !strings.Contains(page.String(), `<th scope="row">de</th>`) || !strings.Contains(text.String(), "\n  de ") {
+	if err := errors.Join(d.HTML(&page), d.Text(&text, false)); err != nil || !strings.Contains(page.String(), `<th scope="row">ours, de</th>`) || !strings.Contains(text.String(), "\nours, de ") {
 		t.Errorf("the groups are not shown: %v", err)
 	}
 	var table strings.Builder

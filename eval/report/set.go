@@ -291,14 +291,10 @@ func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.s
 // Score returns the score so far.
 func (s *Set) Score() *Score {
 	r, w := s.score, s.corpus.Words
-	r.Name, r.Shards, r.Scored = s.name, s.shards(), s.corpus.Len()
-	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
-	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
-	r.WERInterval = intervalOf(&s.corpus)
+	r.Group, r.Shards = groupOf(s.name, &s.corpus), s.shards()
+	r.Hits, r.MER, r.WIL, r.InsertionRate = w.Hits, w.MER(), w.WIL(), w.InsertionRate()
 	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
-		g := s.groups[value]
-		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate(), intervalOf(g),
-			g.Chars.Rate(), g.Words.Subs, g.Words.Dels, g.Words.Ins})
+		r.Groups = append(r.Groups, groupOf(value, s.groups[value]))
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
@@ -314,12 +310,14 @@ func (s *Set) Score() *Score {
 	return &r
 }
 
-func intervalOf(c *wer.Corpus) *Interval {
-	if c.Len() < fewUtterances {
-		return nil
+func groupOf(name string, c *wer.Corpus) Group {
+	w := c.Words
+	g := Group{name, c.Len(), w.Ref(), w.Rate(), nil, c.Chars.Rate(), w.Subs, w.Dels, w.Ins}
+	if c.Len() >= fewUtterances {
+		i := c.Interval()
+		g.WERInterval = &Interval{i.Low, i.High, level}
 	}
-	i := c.Interval()
-	return &Interval{i.Low, i.High, level}
+	return g
 }
 
 // frequent returns the most frequent confusions.

@@ -1,36 +1,54 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"strings"
 
 	"verity/internal/show"
 )
 
-// Table writes d as a table in Markdown: a row for each run, and for each of its groups.
-func (d *Document) Table(w io.Writer) error {
-	rows := []string{"| run | utterances | WER | 95 % interval | CER | sub | del | ins | RTFx |",
-		"|---|--:|--:|--:|--:|--:|--:|--:|--:|"}
+// groups returns the table of runs and their groups, header first; nil if there are no groups.
+func (d *Document) groups() [][]string {
+	rows := d.runs()
+	if len(rows) == 1+len(d.Scores) {
+		return nil
+	}
+	return rows
+}
+
+// runs returns a row for each run, and for each of its groups, header first.
+func (d *Document) runs() [][]string {
+	rows := [][]string{{"run", "utterances", "WER", "95 % interval", "CER", "sub", "del", "ins", "RTFx"}}
 	add := func(name string, g Group, rtfx string) {
 		interval := "–" // too few utterances
 		if g.WERInterval != nil {
 			interval = g.WERInterval.Short()
 		}
-		cells := []string{name, show.Count(g.Scored), show.Percent(g.WER), interval, show.Percent(g.CER),
-			show.Count(g.Substitutions), show.Count(g.Deletions), show.Count(g.Insertions), rtfx}
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(show.Line(cells[i]), "|", `\|`)
-		}
-		rows = append(rows, "| "+strings.Join(cells, " | ")+" |")
+		rows = append(rows, []string{name, show.Count(g.Scored), show.Percent(g.WER), interval, show.Percent(g.CER),
+			show.Count(g.Substitutions), show.Count(g.Deletions), show.Count(g.Insertions), rtfx})
 	}
 	for i, s := range d.Scores {
-		add(d.names()[i], Group{Scored: s.Scored, WER: s.WER, WERInterval: s.WERInterval, CER: s.CER,
-			Substitutions: s.Substitutions, Deletions: s.Deletions, Insertions: s.Insertions}, textIf(s.RTFx > 0, show.Times(s.RTFx)))
+		add(d.names()[i], s.Group, textIf(s.RTFx > 0, show.Times(s.RTFx)))
 		for _, g := range s.Groups {
-			add(d.names()[i]+", "+g.label(), g, "")
+			add(d.names()[i]+", "+cmp.Or(g.Name, "(none)"), g, "")
 		}
 	}
-	_, err := fmt.Fprintln(w, strings.Join(rows, "\n"))
+	return rows
+}
+
+// Table writes the runs and their groups as a table in Markdown.
+func (d *Document) Table(w io.Writer) error {
+	var b strings.Builder
+	for i, cells := range d.runs() {
+		for j := range cells {
+			cells[j] = strings.ReplaceAll(show.Line(cells[j]), "|", `\|`)
+		}
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString("|---" + strings.Repeat("|--:", len(cells)-1) + "|\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -35,11 +35,9 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		fmt.Fprintln(b)
 	}
 	d.table(b)
-	for _, s := range d.Scores {
-		if rows := s.groupRows(); rows != nil {
-			fmt.Fprintln(b)
-			writeColumns(b, rows)
-		}
+	if rows := d.groups(); rows != nil {
+		fmt.Fprintln(b)
+		writeColumns(b, rows)
 	}
 	for i, s := range d.Scores {
 		if i > 0 && d.sameTexts(i) {
@@ -96,17 +94,6 @@ func (d *Document) table(w io.Writer) {
 		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
 	}
 	writeColumns(w, rows)
-}
-
-// groupRows returns a row for each group of a score.
-func (s *Score) groupRows() (rows [][]string) {
-	for _, g := range s.Groups {
-		if rows == nil {
-			rows = [][]string{{s.Name, "WER", "95 % interval", "utterances", "reference words"}}
-		}
-		rows = append(rows, []string{"  " + g.label(), show.Percent(g.WER), g.WERInterval.Short(), show.Count(g.Scored), show.Count(g.ReferenceWords)})
-	}
-	return rows
 }
 
 // writeColumns writes rows in aligned columns. All rows have the same number of cells.
