@@ -43,7 +43,7 @@ sound=$work/sound.wav
 } >"$sound"
 
 plant() { # shape alpha
-	[ -d "$work/$1-$2" ] || "$verity" synth --size "$size" --assistant "$1" --alpha "$2" --tokens 100 --out "$work/$1-$2" >&2
+	[ -d "$work/$1-$2" ] || "$verity" synth --size "$size" --assistant "$1" --alpha "$2" --out "$work/$1-$2" >&2
 }
 
 # compare runs both variants. Its verdict is in $verdict, its JSON on one line in $json.

@@ -42,7 +42,7 @@ func completeFlags(c *cobra.Command) {
 		const only, orFiles = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault
 		o := cli.Find(f.Name)
 		switch name := c.Name() + " --" + f.Name; {
-		case name == "quantize --to":
+		case name == "quantize --precision":
 			values(only, quantize.Formats()...)
 		case f.Name == "model":
 			values(orFiles, hub.AllNames()...)

@@ -58,7 +58,7 @@ func TestInterruptKeepsOutputsWhole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"synth", "--size", "tiny", "--assistant", "tiny", "--out", "out"},
-		{"quantize", small, "--to", "mxfp6", "--out", "out/a"},
+		{"quantize", small, "--precision", "mxfp6", "--out", "out/a"},
 		{"transcribe", "-m", model, once, "-l", "en", "-f", "all", "--output-dir", "out/a", filepath.Join(sounds, "a.wav"), filepath.Join(sounds, "b.wav")},
 		{"eval", "-m", model, once, "-l", "en", "-d", sounds, "--out", "out", "--html", "out.html"},
 		{"compare", "-m", model, once, "-l", "en", "-a", "self", "-d", sounds, "--out", "out", "--html", "out.html"},

@@ -32,7 +32,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("needs make test-all: writes a model of 0.5 GB")
 	}
 	dir := t.TempDir()
-	if code, _, stderr := program(t, nil, "synth", "--size", "small", "--assistant", "tiny", "--tokens", "12", "--out", dir); code != 0 {
+	if code, _, stderr := program(t, nil, "synth", "--size", "small", "--assistant", "tiny", "--out", dir); code != 0 {
 		t.Fatal(stderr)
 	}
 	self, err := os.Executable()

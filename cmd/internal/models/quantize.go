@@ -34,8 +34,8 @@ suggests:
 
 int8 encodes fastest, and int4 decodes fastest.
 
-  verity quantize ~/whisper-small --to int8 --out ~/small-int8
-  verity quantize ~/whisper-small --to int4 --dataset LibriSpeech/dev-clean \
+  verity quantize ~/whisper-small --precision int8 --out ~/small-int8
+  verity quantize ~/whisper-small --precision int4 --dataset LibriSpeech/dev-clean \
     --limit 50 --out ~/whisper-small-int4
 
 With --dataset, the model transcribes the dataset first, and GPTQ then rounds each layer
@@ -64,7 +64,7 @@ type quantizeCommand struct {
 // Quantize returns the quantize command.
 func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
-	c := cli.New("quantize MODEL --to FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
+	c := cli.New("quantize MODEL --precision FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
@@ -73,7 +73,7 @@ func Quantize(e cli.Env) *cobra.Command {
 	}
 	c.ValidArgsFunction = cli.CompleteModel
 	f := c.Flags()
-	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats()))
+	f.StringVar(&q.opt.Format, "precision", "", "`format`: "+show.JoinOr(quantize.Formats()))
 	q.data.RegisterPath(f)
 	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
 		"its texts are not used")
@@ -87,12 +87,12 @@ func Quantize(e cli.Env) *cobra.Command {
 func (q *quantizeCommand) check() error {
 	switch {
 	case q.opt.Format == "":
-		return cli.Usagef("--to FORMAT is needed: %s", show.JoinOr(quantize.Formats()))
+		return cli.Usagef("--precision FORMAT is needed: %s", show.JoinOr(quantize.Formats()))
 	case q.dir == "":
 		return cli.Usagef("--out is missing: want the directory for the model")
 	}
 	if _, err := quantize.ParseFormat(q.opt.Format); err != nil {
-		return cli.Usagef("--to %s: %w", q.opt.Format, err)
+		return cli.Usagef("--precision %s: %w", q.opt.Format, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type synthCommand struct {
 
 // Synth returns the synth command.
 func Synth(e cli.Env) *cobra.Command {
-	p := &synthCommand{Env: e}
+	p := &synthCommand{Env: e, opt: synth.Options{Tokens: 100}}
 	c := cli.New("synth --size NAME --alpha A --out DIR [TEXT]",
 		"Generate a model with known output, and its assistant", synthHelp, p.write)
 	f := c.Flags()
@@ -51,7 +51,6 @@ func Synth(e cli.Env) *cobra.Command {
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` for target and assistant")
 	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
-	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens per window, including timestamps: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
 	c.Args = cobra.MaximumNArgs(1)
