@@ -138,6 +138,26 @@ func (r suppressBlank) Apply(logits []float32, seen []tokenizer.Token, begin int
 	}
 }
 
+// EndOfSound ends the text of a window where its sound ends. Without it, text of a window that is encoded with little
+// silence after the sound goes on in loops.
+type EndOfSound struct {
+	EOT, TimestampBegin tokenizer.Token
+	Last                tokenizer.Token // the time at which the sound ends: none is later
+	Near                tokenizer.Token // after text that ends at this time or later, only end-of-text follows
+}
+
+// Apply implements Rule.
+func (r EndOfSound) Apply(logits []float32, seen []tokenizer.Token, begin int) {
+	if last := int(r.Last) + 1; last < len(logits) {
+		forbidAll(logits[last:])
+	}
+	sampled := seen[begin:]
+	if n := len(sampled); n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin {
+		forbidAll(logits[:r.EOT])
+		forbidAll(logits[r.EOT+1:])
+	}
+}
+
 func forbid(logits []float32, tokens []tokenizer.Token) {
 	for _, t := range tokens {
 		if int(t) < len(logits) {

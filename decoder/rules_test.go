@@ -71,6 +71,35 @@ func TestTimestampRules(t *testing.T) {
 	}
 }
 
+// TestEndOfSound: no time is later than the sound, and text that ends with it is the last.
+func TestEndOfSound(t *testing.T) {
+	tok := multilingual(t)
+	b, text := tok.TimestampBegin, tokenizer.Token(1000)
+	rule := EndOfSound{EOT: tok.EOT, TimestampBegin: b, Last: b + 100, Near: b + 80}
+	for _, tt := range []struct {
+		sampled []tokenizer.Token
+		left    int // tokens that are not forbidden
+	}{
+		{nil, int(b) + 101},
+		{[]tokenizer.Token{b + 90}, int(b) + 101}, // a start
+		{[]tokenizer.Token{b, text, b + 79}, int(b) + 101},
+		{[]tokenizer.Token{b, text, b + 80}, 1},
+		{[]tokenizer.Token{b, text, b + 60, b + 90}, int(b) + 101}, // a start
+	} {
+		logits := make([]float32, 51865)
+		rule.Apply(logits, tt.sampled, 0)
+		left := 0
+		for _, l := range logits {
+			if l == 0 {
+				left++
+			}
+		}
+		if left != tt.left || logits[tok.EOT] != 0 {
+			t.Errorf("%v: %d tokens left, want %d with end-of-text", tt.sampled, left, tt.left)
+		}
+	}
+}
+
 // TestMaxInitialTimestamp checks the latest first timestamp that is left, in steps, and
 // that the limit is only for the first one.
 func TestMaxInitialTimestamp(t *testing.T) {

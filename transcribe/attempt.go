@@ -39,6 +39,11 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 	if w.attempt != nil {
 		return nil
 	}
+	if r.isShort(w) {
+		if accepted, err := r.decodeShort(ctx, w); accepted || err != nil {
+			return err
+		}
+	}
 	o, h := r.sessionOptions(w), r.draftSources(w)
 	var all []attempt
 	for i, temperature := range r.t.opt.Temperatures {

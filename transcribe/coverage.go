@@ -116,7 +116,7 @@ func (r *transcription) decodeAgain(ctx context.Context, w *window, span frameSp
 	if err != nil {
 		return nil, err
 	}
-	again := &window{seek: span.start, size: min(span.end, have) - span.start, retry: true, language: w.language}
+	again := &window{seek: span.start, size: min(span.end, have) - span.start, frames: r.frames, retry: true, language: w.language}
 	if err := r.encode(ctx, again); err != nil {
 		return again, err
 	}

@@ -38,25 +38,33 @@ func (r *transcription) setLanguage(ctx context.Context) (ahead *window, err err
 // detect finds the language of the window at the start of the sound.
 func (r *transcription) detect(ctx context.Context) (*window, error) {
 	start := r.src.Start()
-	w := &window{seek: start, size: min(r.frames, r.src.Frames()-start)}
+	size := min(r.frames, r.src.Frames()-start)
+	w := &window{seek: start, size: size, frames: r.encodedFrames(size)}
 	// For detection, upstream pads with silence, however it pads for decoding.
 	mel, err := r.src.SilentWindow(ctx, start)
 	if err != nil {
 		return nil, err
 	}
-	mel = mel.First(r.frames)
-	if r.t.opt.Pad == audio.PadAudio {
-		if err := r.endInSpeech(ctx, mel, w); err != nil {
+	for {
+		part := mel.First(w.frames)
+		if r.t.opt.Pad == audio.PadAudio {
+			if err := r.endInSpeech(ctx, part, w); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.encodeMel(ctx, part, w); err != nil {
 			return nil, err
 		}
+		if r.language, err = r.t.languageOf(ctx, w); err != nil {
+			return w, err
+		}
+		if !r.isShort(w) || r.language.probability >= shortLanguageProbability {
+			r.log.Info("language detected", "language", r.language.Code, "probability", r.language.probability)
+			return w, nil
+		}
+		w.close()
+		w.frames = r.frames
 	}
-	if err := r.encodeMel(ctx, mel, w); err != nil {
-		return nil, err
-	}
-	if r.language, err = r.t.languageOf(ctx, w); err == nil {
-		r.log.Info("language detected", "language", r.language.Code, "probability", r.language.probability)
-	}
-	return w, err
 }
 
 // languageOf returns the likeliest language of a window among those allowed. Its
@@ -137,7 +145,7 @@ func (r *transcription) detectChange(ctx context.Context, w *window) (err error)
 	case changes && w.language.probability < minLanguageProbability:
 		w.language = r.language
 	case changes && w.size > changeFrames:
-		part := &window{seek: w.seek, size: changeFrames}
+		part := &window{seek: w.seek, size: changeFrames, frames: r.frames}
 		defer part.close()
 		if err := r.encode(ctx, part); err != nil {
 			return err

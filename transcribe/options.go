@@ -168,7 +168,8 @@ type Options struct {
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means the model's: 1500, so
 	// 30 s, in published models. Fewer cost less for short clips but change the numbers, since models were
-	// trained with whole windows: audio_ctx of whisper.cpp. FitAudioContext means as many as a clip needs, and 128 more.
+	// trained with whole windows: audio_ctx of whisper.cpp. FitAudioContext means as many as the sound of
+	// each window needs, and 128 more, for files; see short.go.
 	AudioContext int
 
 	// Pad says what fills a window after the end of the audio. If a span ends within a window, PadMel fills
@@ -193,7 +194,7 @@ type Options struct {
 	chunks       int
 }
 
-// FitAudioContext is the AudioContext that fits each clip.
+// FitAudioContext is the AudioContext that fits each window.
 const FitAudioContext = -1
 
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.

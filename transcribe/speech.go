@@ -122,7 +122,7 @@ func (r *transcription) speechStart(ctx context.Context, src sampler, w *window,
 // own. The detector hears speech somewhat longer than it lasts, so the end must be loud as well.
 func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, w *window) error {
 	src, ok := r.src.(sampler)
-	if !ok || w.size >= r.frames || r.t.opt.Strategy == Upstream {
+	if !ok || w.size >= w.frames || r.t.opt.Strategy == Upstream {
 		return nil
 	}
 	from := max(w.seek, w.seek+w.size-audio.FramesPerSecond)

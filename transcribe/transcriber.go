@@ -381,7 +381,7 @@ func (t *Transcriber) transcribeLive(
 
 // melOptions returns the shape of the windows that the model reads.
 func (t *Transcriber) melOptions() audio.Options {
-	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.encodedFrames(audio.Unknown), Pad: t.opt.Pad}
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
 // transcribeSource transcribes a source that was opened at the time began.

@@ -60,7 +60,7 @@ type transcription struct {
 func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
 	r := &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w,
-		frames:  t.encodedFrames(src.Frames()),
+		frames:  t.windowFrames(),
 		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames(), t.opt.Strategy == Upstream)},
 		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
 		choices: newChoiceHash(), failures: new(atomic.Int32), retried: map[frameSpan]bool{},
@@ -182,7 +182,7 @@ func (r *transcription) sessionOptions(w *window) decoder.SessionOptions {
 	prompt, sot := buildPrompt(r.t.model.Tokenizer, previous, start, room)
 	return decoder.SessionOptions{
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
-		Rules: r.t.rules,
+		Rules: r.rules(w),
 		Sampling: decoder.Sampling{
 			TopK: r.t.opt.TopK, TopP: r.t.opt.TopP,
 			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: w.seek,

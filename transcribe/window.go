@@ -12,6 +12,7 @@ import (
 // transcribeWindow). What an earlier stage has done ahead of time is not done again.
 type window struct {
 	seek, size int  // frames: where it begins, and how much sound it has
+	frames     int  // that are encoded: the sound and the silence after it
 	retry      bool // it covers a gap, and is decoded without the previous text
 
 	encoded  encodedWindow // nil until then
@@ -43,32 +44,26 @@ func (w *window) close() {
 	}
 }
 
-// encodedFrames returns how many frames of a window are encoded for a clip of so many frames, which are
-// audio.Unknown if its sound is still arriving. It is the one place that decides so: for files and their last
-// windows, for live sound, and for windows that are decoded together.
-func (t *Transcriber) encodedFrames(clip int) int {
+// windowFrames returns the length of a whole window.
+func (t *Transcriber) windowFrames() int {
 	const (
-		fitMargin  = 128                        // audio positions, 2.56 s: models were trained with silence up to 30 s
 		liveMargin = 6 * audio.FramesPerSecond  // of silence after sound that a later pass hears again
 		liveLeast  = 12 * audio.FramesPerSecond // with that silence
 	)
 	whole := t.model.Dims.WindowFrames()
-	clip = min(clip, whole)
 	switch n := t.opt.AudioContext; {
 	case t.pass.Provisional: // it grows in steps of one second
 		frames := max(t.pass.SoundFrames+liveMargin, liveLeast) + audio.FramesPerSecond - 1
 		return min(whole, frames-frames%audio.FramesPerSecond)
 	case n > 0:
 		return framesPerStep * n
-	case n == FitAudioContext:
-		return min(whole, framesPerStep*((clip+1)/framesPerStep+fitMargin))
 	}
 	return whole
 }
 
 // nextWindow returns the window at the cursor, with size frames of sound: ahead, if that is it.
 func (r *transcription) nextWindow(size int, ahead *window) *window {
-	w := &window{seek: r.cursor.seek, size: size}
+	w := &window{seek: r.cursor.seek, size: size, frames: r.encodedFrames(size)}
 	if ahead == nil {
 		return w
 	}
@@ -77,7 +72,7 @@ func (r *transcription) nextWindow(size int, ahead *window) *window {
 			return ahead
 		}
 		if !r.cutShort(w) {
-			w.encoded = ahead.encoded // encoding costs as much as decoding
+			w.encoded, w.frames = ahead.encoded, ahead.frames // encoding costs as much as decoding
 			return w
 		}
 	}
@@ -87,7 +82,7 @@ func (r *transcription) nextWindow(size int, ahead *window) *window {
 
 // cutShort reports whether other sound follows within the reach of the window.
 func (r *transcription) cutShort(w *window) bool {
-	return w.seek+w.size < r.src.Frames() && w.size < r.frames
+	return w.seek+w.size < r.src.Frames() && w.size < w.frames
 }
 
 // encode encodes a window. Silence follows its sound.
@@ -100,7 +95,7 @@ func (r *transcription) encode(ctx context.Context, w *window) error {
 	if err != nil {
 		return err
 	}
-	mel = mel.First(r.frames)
+	mel = mel.First(w.frames)
 	if r.cutShort(w) {
 		fillFrom(mel, w.size, r.silence())
 	}

@@ -3,30 +3,30 @@ package transcribe
 import (
 	"testing"
 
-	"verity/audio"
 	"verity/model"
 )
 
-// TestEncodedFrames checks how long a window of the encoder is.
-func TestEncodedFrames(t *testing.T) {
+// TestWindowFrames checks how long a whole window and a short one are.
+func TestWindowFrames(t *testing.T) {
 	for _, tt := range []struct {
 		why        string
-		context    int
+		opt        Options
 		live       bool
-		clip, want int // frames
+		size, want int // frames
 	}{
-		{"the model's", 0, false, 100, 3000},
-		{"as chosen", 600, false, 100, 1200},
-		{"fit: the clip and 2.56 s", FitAudioContext, false, 101, 102 + 256},
-		{"fit, but the clip is long", FitAudioContext, false, 2900, 3000},
-		{"fit, before the length is known", FitAudioContext, false, audio.Unknown, 3000},
-		{"a short live pass", 0, true, 100, 1200},
-		{"a live pass: 6 s more, in whole seconds", 600, true, 601, 1300},
-		{"a long live pass", 0, true, 2900, 3000},
+		{"the model's", Options{}, false, 100, 3000},
+		{"as chosen", Options{AudioContext: 600}, false, 100, 1200},
+		{"fit: the sound and 2.56 s", Options{AudioContext: FitAudioContext}, false, 101, 102 + 256},
+		{"fit, but the window is nearly whole", Options{AudioContext: FitAudioContext}, false, 2900, 3000},
+		{"fit, in several languages", Options{AudioContext: FitAudioContext, Multilingual: true}, false, 100, 3000},
+		{"a short live pass", Options{}, true, 100, 1200},
+		{"a live pass: 6 s more, in whole seconds", Options{AudioContext: 600}, true, 601, 1300},
+		{"a long live pass", Options{}, true, 2900, 3000},
 	} {
-		tr := &Transcriber{model: &Model{Dims: model.Dims{AudioPositions: 1500}}, opt: Options{AudioContext: tt.context},
-			pass: Pass{Provisional: tt.live, SoundFrames: tt.clip}}
-		if got := tr.encodedFrames(tt.clip); got != tt.want {
+		tr := &Transcriber{model: &Model{Dims: model.Dims{AudioPositions: 1500}}, opt: tt.opt,
+			pass: Pass{Provisional: tt.live, SoundFrames: tt.size}}
+		r := &transcription{t: tr, frames: tr.windowFrames()}
+		if got := r.encodedFrames(tt.size); got != tt.want {
 			t.Errorf("%s: %d frames, want %d", tt.why, got, tt.want)
 		}
 	}

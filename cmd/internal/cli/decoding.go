@@ -54,8 +54,8 @@ var textRows = []*Option{
 			"' ?[0-9]+' makes the model spell out numbers"},
 	{Name: "audio-context", Kind: List, Arg: "positions", Default: "all", Choices: []string{"all", "fit"},
 		Check: checkContext, Scope: Configurable, Field: "AudioContext", Set: setContext,
-		Help: "encoder positions per window, 20 ms each, up to 1500; or fit: as many as a short file needs. Faster " +
-			"for short files, but the text may differ because models were trained on 30 s"},
+		Help: "encoder positions per window, 20 ms each, up to 1500; or fit: as many as the sound of a window " +
+			"needs, unless its text is in doubt. Faster for short files, but the text may differ because models were trained on 30 s"},
 	{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
 		Field: "Pad", Set: setPad,
 		Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +

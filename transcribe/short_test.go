@@ -1,0 +1,52 @@
+package transcribe
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"verity/decoder"
+)
+
+// TestShortWindow checks when a short window stands, and when it is encoded whole: the language or the text is in doubt.
+func TestShortWindow(t *testing.T) {
+	tok := multilingual(t)
+	text := func(logProb float32) decodedWindow { return said(tok, 0, " one", 90, logProb, 0) }
+	unended := text(-0.1)
+	unended.Choices = unended.Choices[:len(unended.Choices)-1]
+	for _, tt := range []struct {
+		why      string
+		language float32 // its probability; 0: given
+		first    decodedWindow
+		o        Options
+		sizes    []int  // of sound in what is encoded
+		short    []bool // what is decoded
+	}{
+		{"certain", 0, text(-0.1), Options{}, []int{200}, []bool{true}},
+		{"certain, language detected", 0.95, text(-0.1), Options{}, []int{200}, []bool{true}},
+		{"language in doubt", 0.8, text(-0.1), Options{}, []int{200, 200}, []bool{false}},
+		{"text in doubt", 0, text(-0.5), Options{}, []int{200, 200}, []bool{true, false}},
+		{"no end of text", 0, unended, Options{}, []int{200, 200}, []bool{true, false}},
+		{"as upstream", 0, text(-0.1), Options{Strategy: Upstream}, []int{200}, []bool{false}},
+	} {
+		var sizes []int
+		var short []bool
+		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(_, size int) { sizes = append(sizes, size) },
+			language: func(int, int) (string, float32) { return "de", tt.language },
+			decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+				_, is := o.Rules[0].(decoder.EndOfSound)
+				if short = append(short, is); is {
+					return tt.first
+				}
+				return text(-0.1)
+			}}
+		tt.o.AudioContext = FitAudioContext
+		if tt.language == 0 {
+			tt.o.Language = "en"
+		}
+		transcribed(t, s, 200, 800, tt.o)
+		if !slices.Equal(sizes, tt.sizes) || !slices.Equal(short, tt.short) || s.open.Load() != 0 {
+			t.Errorf("%s: encoded %v, want %v; decoded short %v, want %v; %d left open", tt.why, sizes, tt.sizes, short, tt.short, s.open.Load())
+		}
+	}
+}
