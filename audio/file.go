@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 )
 
 // A file is the bytes of a sound file, after any tags, or of one stream of a chained file. Positions count from
@@ -148,7 +147,7 @@ func (r *inOrder) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Programs put tags before, between and after the sound of any format: ID3 of both versions, APE and Lyrics3.
+// Programs put tags before, between and after the sound of any format: ID3 of both versions and APE.
 // Tags hold pictures and even sound files, so they are skipped whole.
 
 // maxTags bounds how many tags may stand on either side of the sound.
@@ -203,41 +202,18 @@ func isAPEHeader(head []byte) bool {
 	return hasAt(head, 0, "APETAGEX") && len(head) >= 32 && head[23]&0x20 != 0
 }
 
-// trim cuts tags off the end of a file whose format states no size of its sound. Nothing is known of the end of
-// a stream.
+// trim cuts an APE tag without a header off the end of a file, since only its footer shows it, and an ID3v1 tag
+// after that.
 func (f *file) trim() {
-	for range maxTags {
-		n := int64(0)
-		if f.pipe == nil {
-			n = f.lastTag()
-		}
-		if n <= 0 || n > f.size {
-			return
-		}
-		f.size -= n
+	if f.pipe != nil || f.size < 128+32 {
+		return
 	}
-}
-
-// lastTag returns the size of the tag that ends the file, or 0 without one: ID3v1, an APE tag, which may have
-// no header, or Lyrics3, which states its size at its end.
-func (f *file) lastTag() int64 {
-	b := make([]byte, min(128, f.size))
-	f.read(b, f.size-int64(len(b)))
-	if len(b) == 128 && hasAt(b, 0, "TAG") {
-		return 128
+	if hasAt(f.head(f.size-128), 0, "TAG") {
+		f.size -= 128
 	}
-	if at := len(b) - 15; at >= 0 && hasAt(b, at+6, "LYRICS200") {
-		size, _ := strconv.ParseInt(string(b[at:at+6]), 10, 64)
-		return size + 15
+	if b := f.head(f.size - 32); len(b) == 32 && hasAt(b, 0, "APETAGEX") && b[23]&0xa0 == 0 {
+		f.size = max(0, f.size-int64(binary.LittleEndian.Uint32(b[12:])))
 	}
-	if at := len(b) - 32; at >= 0 && hasAt(b, at, "APETAGEX") && !isAPEHeader(b[at:]) {
-		size := int64(binary.LittleEndian.Uint32(b[at+12:])) // with its footer
-		if b[at+23]&0x80 != 0 {
-			size += 32 // its header
-		}
-		return size
-	}
-	return 0
 }
 
 // padding reports whether nothing, a tag, or nothing but zeros follows from a place to the end.

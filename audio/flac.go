@@ -34,7 +34,6 @@ type flacReader struct {
 // it stops after the header.
 func openFLAC(file *file) (_ container, _ codec, err error) {
 	defer catch("FLAC header", &err)
-	file.trim()
 	f := &flacReader{file: file, in: file.cursor(0), number: -1}
 	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because the library would read
 	// and allocate any other block first.

@@ -48,7 +48,6 @@ type oggReader struct {
 
 // openOgg opens the only stream of an Ogg file, which is Opus.
 func openOgg(f *file) (container, codec, error) {
-	f.trim()
 	o := &oggReader{file: f, in: f.cursor(0)}
 	head, err := o.next()
 	if err != nil {

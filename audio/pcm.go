@@ -23,15 +23,13 @@ const (
 // the file: all samples lie inside it.
 type pcmLayout struct {
 	code      pcmCode
-	big       bool // most significant byte first
-	container int  // bytes of one sample of one channel; fewer valid bits are the upper ones
+	container int // bytes of one sample of one channel; fewer valid bits are the upper ones
 	channels  int
 	rate      int
-	offset    int64            // of the samples
-	frames    int64            // samples per channel
-	promised  int64            // frames according to the header; 0 if unknown
-	end       int64            // of the samples in the file, if its header states it; else 0
-	order     binary.ByteOrder // of the sizes of chunks that may follow the samples; nil without any
+	offset    int64 // of the samples
+	frames    int64 // samples per channel
+	promised  int64 // frames according to the header; 0 if unknown
+	end       int64 // of the samples in the file, if its header states it; else 0
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
@@ -113,14 +111,12 @@ func (p *pcmReader) ending() ending {
 // unread returns an error if more samples may follow the stated end: bytes that are neither a chunk, a tag nor
 // zeros. A recorder that broke off leaves a stale size.
 func (p *pcmReader) unread() error {
-	l, f := p.layout, *p.file
-	f.trim()
+	l, f := p.layout, p.file
 	at := l.end
 	at += at & 1                                               // a chunk is padded
 	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
 	n, _ := f.read(b, at)
-	known := n < len(b) || l.order != nil && f.isChunk(at, l.order) || f.padding(at)
-	if p.file.err = f.err; known || f.err != nil {
+	if n < len(b) || f.isChunk(at) || f.padding(at) || f.err != nil {
 		return nil
 	}
 	return malformed(fmt.Sprintf("byte %d", at), "the end of the file", "bytes that no header accounts for")
@@ -166,22 +162,14 @@ func (l pcmLayout) decoder() func([]byte) float64 {
 	case l.code == pcmUnsigned:
 		return func(b []byte) float64 { return (float64(b[0]) - 128) / 128 }
 	}
-	if l.code == pcmSigned && l.container == 2 && !l.big { // the most common format
+	if l.code == pcmSigned && l.container == 2 { // the most common format
 		return func(b []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(b))) / (1 << 15) }
 	}
 	bits := func(b []byte) (v uint64) { // in the uppermost bits, so that the sign is the top bit
-		for i := len(b) - 1; i >= 0; i-- {
-			v = v>>8 | uint64(b[i])<<56
+		for _, c := range b {
+			v = v>>8 | uint64(c)<<56
 		}
 		return v
-	}
-	if !l.big {
-		bits = func(b []byte) (v uint64) {
-			for _, c := range b {
-				v = v>>8 | uint64(c)<<56
-			}
-			return v
-		}
 	}
 	switch {
 	case l.code == pcmFloat && l.container == 8:

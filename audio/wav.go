@@ -23,7 +23,7 @@ const (
 	tagExtensible = 0xfffe
 )
 
-// openWAV opens a RIFF, RIFX, RF64 or BW64 file.
+// openWAV opens a RIFF, RF64 or BW64 file.
 func openWAV(f *file) (container, codec, error) {
 	l, err := wavLayout(f)
 	if err != nil {
@@ -40,18 +40,9 @@ func openWAV(f *file) (container, codec, error) {
 // wavLayout reads the header of a WAV file. The fmt chunk may come after the data, which some writers do and a
 // seekable file allows.
 func wavLayout(f *file) (l pcmLayout, err error) {
-	head, err := f.bytes(0, 12)
-	if err != nil {
-		return l, err
-	}
-	l.order = binary.LittleEndian
-	if hasAt(head, 0, "RIFX") {
-		l.order = binary.BigEndian
-	}
-	order := l.order
 	var format, data *riffChunk
-	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
-	for c, err := range f.chunks(12, order) {
+	ds64, promised := int64(-1), int64(0)
+	for c, err := range f.chunks(12) {
 		if err != nil {
 			return l, err
 		}
@@ -61,14 +52,14 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 			if err != nil {
 				return l, err
 			}
-			ds64 = int64(min(order.Uint64(b[8:]), 1<<62))
+			ds64 = int64(min(binary.LittleEndian.Uint64(b[8:]), 1<<62))
 		case c.id == "fmt " && format == nil && c.size < c.claimed:
 			return l, malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
 		case c.id == "fmt " && format == nil:
 			format = c
 		case c.id == "data" && data == nil:
 			data = c
-			c.size, promised = f.dataBytes(c, order, form, ds64)
+			c.size, promised = f.dataBytes(c, ds64)
 		}
 		if format != nil && data != nil {
 			break
@@ -96,11 +87,10 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 	return l, err
 }
 
-// isPlain reports whether go-audio/wav decodes the samples rightly: little-endian integers, all of which are
-// there. It would read telephone codes and floats as integers, and it trusts sizes.
+// isPlain reports whether go-audio/wav decodes the samples rightly: integers, all of which are there. It would read telephone codes and floats as integers, and it trusts sizes.
 func (l pcmLayout) isPlain() bool {
 	integers := l.code == pcmSigned || l.code == pcmUnsigned
-	return integers && !l.big && l.promised == l.frames && l.frames > 0 && l.frames*int64(l.blockAlign()) < math.MaxInt32
+	return integers && l.promised == l.frames && l.frames > 0 && l.frames*int64(l.blockAlign()) < math.MaxInt32
 }
 
 // plain returns a WAV file with nothing but the samples of f, for go-audio/wav, which allocates whatever other
@@ -162,10 +152,10 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 const unknownRIFF = 0x7ffff000
 
 // dataBytes returns how many bytes of sound the data chunk c has, and how many its header promises; -1 means
-// unknown. form is where the file ends by the RIFF header, ds64 the size in a ds64 chunk. Programs that write to
-// a pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end
-// of the file. A size of 0 counts if the RIFF header accounts for more and another chunk follows.
-func (f *file) dataBytes(c *riffChunk, order binary.ByteOrder, form, ds64 int64) (size, promised int64) {
+// unknown. ds64 is the size in a ds64 chunk. Programs that write to a pipe cannot know the size and leave 0,
+// 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end of the file. A size of 0 counts if another
+// chunk follows.
+func (f *file) dataBytes(c *riffChunk, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	rest := f.size - c.body
 	switch {
@@ -176,7 +166,7 @@ func (f *file) dataBytes(c *riffChunk, order binary.ByteOrder, form, ds64 int64)
 	case f.pipe == nil && rest-c.claimed >= 1<<32: // writers let sizes wrap around
 		whole := rest - (rest-c.claimed)%(1<<32)
 		return whole, whole
-	case c.claimed == 0 && form > c.body && form != 8+unknown && f.isChunk(c.body, order):
+	case c.claimed == 0 && f.isChunk(c.body):
 		return 0, 0
 	case c.claimed == 0:
 		return rest, -1
@@ -192,13 +182,12 @@ func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	if len(b) < 16 {
 		return malformed("size", "at least 16 bytes", "%d", len(b))
 	}
-	order := l.order
-	tag := order.Uint16(b)
-	l.big = order == binary.BigEndian
-	l.channels, l.rate = int(order.Uint16(b[2:])), int(order.Uint32(b[4:]))
-	align, bits := int(order.Uint16(b[12:])), int(order.Uint16(b[14:]))
+	le := binary.LittleEndian
+	tag := le.Uint16(b)
+	l.channels, l.rate = int(le.Uint16(b[2:])), int(le.Uint32(b[4:]))
+	align, bits := int(le.Uint16(b[12:])), int(le.Uint16(b[14:]))
 	if tag == tagExtensible {
-		if tag, err = subFormat(b, order); err != nil {
+		if tag, err = subFormat(b); err != nil {
 			return err
 		}
 	}
@@ -217,21 +206,18 @@ func (l *pcmLayout) parseFmt(b []byte) (err error) {
 
 // subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid bits than the container holds
 // need no special case: they are the upper ones.
-func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
+func subFormat(b []byte) (uint16, error) {
 	if len(b) < 40 {
 		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "40 bytes", "%d", len(b))
 	}
-	if cb := order.Uint16(b[16:]); cb < 22 {
+	if cb := binary.LittleEndian.Uint16(b[16:]); cb < 22 {
 		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "an extension of 22 bytes", "%d", cb)
 	}
-	// KSDATAFORMAT_SUBTYPE_*: the old code as the first field of a GUID, whose first three fields follow the
-	// byte order of the file.
-	const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
-	if order.Uint32(b[24:]) > 0xffff || order.Uint16(b[28:]) != 0 ||
-		order.Uint16(b[30:]) != 0x10 || !bytes.Equal(b[32:40], []byte(tail)) {
+	// KSDATAFORMAT_SUBTYPE_*: the old code is the first field of a GUID.
+	if !hasAt(b, 26, "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71") {
 		return 0, unsupported("sub-format", "PCM or float", "GUID % x", b[24:40])
 	}
-	return uint16(order.Uint32(b[24:])), nil
+	return binary.LittleEndian.Uint16(b[24:]), nil
 }
 
 // setCode refuses codes and sample sizes that this package cannot read.
@@ -268,7 +254,7 @@ type riffChunk struct {
 func (c *riffChunk) at() string { return fmt.Sprintf("%s chunk at byte %d", c.id, c.start) }
 
 // chunks walks over the chunks from a place to the end of the file. The loop may correct the size of a chunk.
-func (f *file) chunks(at int64, order binary.ByteOrder) iter.Seq2[*riffChunk, error] {
+func (f *file) chunks(at int64) iter.Seq2[*riffChunk, error] {
 	return func(yield func(*riffChunk, error) bool) {
 		for n := 0; at+8 <= f.size; n++ {
 			head, err := f.bytes(at, 8)
@@ -279,7 +265,8 @@ func (f *file) chunks(at int64, order binary.ByteOrder) iter.Seq2[*riffChunk, er
 				yield(nil, err)
 				return
 			}
-			c := &riffChunk{id: string(head[:4]), start: at, body: at + 8, claimed: int64(order.Uint32(head[4:]))}
+			claimed := int64(binary.LittleEndian.Uint32(head[4:]))
+			c := &riffChunk{id: string(head[:4]), start: at, body: at + 8, claimed: claimed}
 			c.size = min(c.claimed, f.size-c.body)
 			if !yield(c, nil) {
 				return
@@ -290,11 +277,11 @@ func (f *file) chunks(at int64, order binary.ByteOrder) iter.Seq2[*riffChunk, er
 }
 
 // isChunk reports whether a whole chunk begins at a place, neither one of sound nor another file.
-func (f *file) isChunk(at int64, order binary.ByteOrder) bool {
+func (f *file) isChunk(at int64) bool {
 	if formatOf(f.head(at)) != nil {
 		return false
 	}
-	for c, err := range f.chunks(at, order) {
+	for c, err := range f.chunks(at) {
 		return err == nil && c.claimed == c.size && c.id != "data" && isText([]byte(c.id))
 	}
 	return false
