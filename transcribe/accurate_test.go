@@ -233,9 +233,9 @@ func TestEndInSpeech(t *testing.T) {
 		{"silence", Accurate, make([]float32, len(speech)), 300, false},
 		{"upstream", Upstream, speech, 300, false},
 	} {
-		r := &transcription{t: &Transcriber{opt: Options{Strategy: tt.strategy}}, frames: tt.window, src: spokenRamp{pcm: tt.pcm}}
+		r := &transcription{t: &Transcriber{opt: Options{Strategy: tt.strategy}}, src: spokenRamp{pcm: tt.pcm}}
 		mel := &audio.Mel{Bins: 2, Frames: tt.window, Data: slices.Repeat([]float32{1}, 2*tt.window)}
-		if err := r.endInSpeech(t.Context(), mel, &window{size: 100}); err != nil {
+		if err := r.endInSpeech(t.Context(), mel, &window{size: 100, frames: tt.window}); err != nil {
 			t.Fatal(err)
 		}
 		zeros := slices.Index(mel.Data, 0)
