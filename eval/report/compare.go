@@ -57,8 +57,9 @@ type Comparison struct {
 
 	Theory *Theory `json:"theory"` // null if nothing is predicted
 
+	Missing int `json:"-"` // utterances of one set alone, although no shard of the other is missing
+
 	references int // pairs with different references
-	missing    int // utterances of one set alone, although no shard of the other is missing
 	runs       Pair[transcript.Provenance]
 	foreign    bool      // a set is of another program, which has neither tokens nor times
 	decode     []float64 // speed-ups, sorted

@@ -133,11 +133,6 @@ func (d *Document) title() string {
 	}
 	r := d.Scores[0].Run
 	model, data := shortName(r.Model), shortName(r.Dataset)
-	if len(d.Comparisons) == 1 {
-		if a, b := d.Scores[0].Run, d.Scores[1].Run; b.Assistant != "" && a.Assistant == "" && model != "" {
-			return fmt.Sprintf("%s with assistant %s against %s alone", model, shortName(b.Assistant), model)
-		}
-	}
 	switch {
 	case len(d.Scores) > 2:
 		return model + ": " + strings.Join(d.names(), ", ")
@@ -173,17 +168,14 @@ func (d *Document) notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf("Different references: %s and %s do not have the same ones for %s, so their error rates do not compare.",
 				c.Names.Baseline, c.Names.Assisted, show.Some(c.references, "utterance")))
 		}
-		if c.missing > 0 {
+		if c.Missing > 0 {
 			notes = append(notes, fmt.Sprintf("Different utterances: %s and %s do not have the same ones, since %s in one of them "+
 				"alone. The error rates of the table are over different sets; a comparison is over the utterances of both.",
-				c.Names.Baseline, c.Names.Assisted, show.Some(c.missing, "utterance")+map[bool]string{true: " is", false: " are"}[c.missing == 1]))
+				c.Names.Baseline, c.Names.Assisted, show.Some(c.Missing, "utterance")+map[bool]string{true: " is", false: " are"}[c.Missing == 1]))
 		}
 	}
 	return notes
 }
-
-// Missing returns how many utterances only one of the variants has.
-func (c *Comparison) Missing() int { return c.missing }
 
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
 
@@ -254,10 +246,9 @@ func (d *Document) overFirst(variant int) string {
 		return ""
 	case i == nil:
 		return show.Times(x.Overall)
-	case i[0] <= 1 && 1 <= i[1]:
-		return fmt.Sprintf("%s (%s to %s, inconclusive)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]))
 	default:
-		return fmt.Sprintf("%s (%s to %s)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]))
+		return fmt.Sprintf("%s (%s to %s%s)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]),
+			textIf(i[0] <= 1 && 1 <= i[1], ", inconclusive"))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,17 +31,15 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 })
 
 var pageFuncs = template.FuncMap{
-	"percent": func(v float64) string { return noBreak(show.Percent(v)) }, "times": show.Times, "count": show.Count,
-	"seconds":  func(v float64) string { return noBreak(show.Seconds(v)) },
-	"percent1": func(v float64) string { return noBreak(fmt.Sprintf("%.1f %%", 100*v)) },
+	"percent": show.Percent, "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
+	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
 	"share": func(a, b int) string {
-		return noBreak(fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b))))
+		return fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b)))
 	},
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
-	"bytes":    func(v int64) string { return noBreak(show.Bytes(v)) },
-	"points":   func(x *Change) string { return noBreak(x.points()) },
-	"span":     func(i *Interval) string { return noBreak(i.span()) },
+	"points":   (*Change).points,
+	"span":     (*Interval).span,
 	"facts":    facts,
 	"heading":  (*Comparison).heading,
 	"sentence": (*Comparison).opening,
@@ -51,34 +48,11 @@ var pageFuncs = template.FuncMap{
 	},
 	"gain":       (*Comparison).speedNote,
 	"warnings":   (*Comparison).warnings,
-	"nobreak":    noBreak,
 	"address":    func(s string) template.URL { return template.URL(s) }, // of a sound: Document.Sound returns safe ones
 	"accepted":   acceptanceBars,
-	"rates":      rates,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
-}
-
-// breakable matches the spaces between a number and its unit, and those in a range.
-var breakable = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
-
-// A line may break after a dash even if no space follows; a word joiner prevents that.
-var noBreakSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
-
-// noBreak keeps numbers and their units on one line.
-func noBreak(s string) string {
-	return breakable.ReplaceAllStringFunc(s, func(m string) string { return noBreakSpaces.Replace(m) })
-}
-
-// noBreakCells keeps the numbers of a table on one line.
-func noBreakCells(rows [][]string) [][]string {
-	for _, r := range rows {
-		for i := range r[1:] {
-			r[i+1] = noBreak(r[i+1])
-		}
-	}
-	return rows
 }
 
 // A page is the data of the page template.
@@ -104,8 +78,8 @@ func (d *Document) HTML(w io.Writer) error {
 	p := page{
 		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(),
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Variants: noBreakCells(d.variants()),
-		Groups:  noBreakCells(d.groups()),
+		Names: d.names(), Rows: d.rows(), Bars: d.bars(), Variants: d.variants(),
+		Groups:  d.groups(),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
 	for i, s := range d.Scores {
@@ -128,18 +102,13 @@ func (d *Document) HTML(w io.Writer) error {
 // subtitle names what was run.
 func (d *Document) subtitle() string {
 	s := d.Scores[0]
-	parts := []string{show.Some(s.Utterances, "utterance") + ", " + show.Seconds(s.AudioSeconds) + " of audio"}
-	if s.Run.Model != "" {
-		parts = append(parts, "model "+shortName(s.Run.Model))
+	assistant := ""
+	for _, x := range d.Scores {
+		assistant = cmp.Or(assistant, x.Run.Assistant)
 	}
-	if i := slices.IndexFunc(d.Scores, func(s *Score) bool { return s.Run.Assistant != "" }); i >= 0 {
-		parts = append(parts, "assistant "+shortName(d.Scores[i].Run.Assistant))
-	}
-	for _, x := range []string{shortName(s.Run.Dataset), s.Run.Machine} {
-		if x != "" {
-			parts = append(parts, x)
-		}
-	}
+	parts := slices.DeleteFunc([]string{show.Some(s.Utterances, "utterance") + ", " + show.Seconds(s.AudioSeconds) + " of audio",
+		textIf(s.Run.Model != "", "model "+shortName(s.Run.Model)), textIf(assistant != "", "assistant "+shortName(assistant)),
+		shortName(s.Run.Dataset), s.Run.Machine}, func(part string) bool { return part == "" })
 	return strings.Join(parts, " · ")
 }
 
@@ -210,20 +179,6 @@ const (
 	pageConfusions = 8
 	pageWorst      = 8
 )
-
-// rates returns what became of the words that were said.
-func rates(s *Score) (parts []partView) {
-	for _, x := range []struct {
-		label, class string
-		n            int
-	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}} {
-		if x.n > 0 {
-			width := 100 * transcript.Ratio(float64(x.n), float64(s.ReferenceWords))
-			parts = append(parts, partView{x.label, x.class, show.Count(x.n), width})
-		}
-	}
-	return parts
-}
 
 // acceptanceBars returns the shares of rounds by accepted tokens; nil if nothing was drafted. Rounds without a draft are
 // a bar of their own: they could accept nothing.

@@ -217,7 +217,7 @@ func (t *tally) addMissing(a, b utterance, lacking string, partial bool) {
 	case partial:
 		t.Unpaired++
 	default:
-		t.missing++
+		t.Missing++
 		t.list(a, b, []string{"missing in " + lacking})
 	}
 }

@@ -102,7 +102,10 @@ func (p *paneView) play(r *Record) (marked, found bool) {
 	for _, s := range r.Segments {
 		line.Steps = append(line.Steps, steps(s)...)
 	}
-	trim(line.Steps)
+	if n := len(line.Steps); n > 0 {
+		line.Steps[0].Text = strings.TrimLeft(line.Steps[0].Text, " ")
+		line.Steps[n-1].Text = strings.TrimRight(line.Steps[n-1].Text, " ")
+	}
 	total, seen := 0, 0
 	for _, s := range line.Steps {
 		total += utf8.RuneCountInString(s.Text)
@@ -141,18 +144,4 @@ func steps(s transcript.Segment) (all []stepView) {
 		all = append(all, stepView{Text: word})
 	}
 	return all
-}
-
-// trim removes the space before the first text and after the last.
-func trim(all []stepView) {
-	for i := range all {
-		if all[i].Text = strings.TrimLeft(all[i].Text, " "); all[i].Text != "" {
-			break
-		}
-	}
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Text = strings.TrimRight(all[i].Text, " "); all[i].Text != "" {
-			break
-		}
-	}
 }
