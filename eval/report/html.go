@@ -31,6 +31,10 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 })
 
 var pageFuncs = template.FuncMap{
+	"css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
+	"title": (*Document).title, "subtitle": (*Document).subtitle, "notes": (*Document).notes, "names": (*Document).names,
+	"variants": (*Document).variants, "groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
+	"bars": (*Document).bars, "erring": (*Document).erring, "failures": (*Document).failures,
 	"percent": show.Percent, "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
 	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
 	"share": func(a, b int) string {
@@ -42,7 +46,7 @@ var pageFuncs = template.FuncMap{
 	"span":     (*Interval).span,
 	"facts":    facts,
 	"heading":  (*Comparison).heading,
-	"sentence": (*Comparison).opening,
+	"sentence": (*Comparison).sentence,
 	"sign": func(v Verdict) string {
 		return map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[v]
 	},
@@ -55,48 +59,36 @@ var pageFuncs = template.FuncMap{
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
 }
 
-// A page is the data of the page template.
-type page struct {
-	*Document
-	Title, Subtitle string
-	Notes           []string
-	CSS             template.CSS
-	JS              template.JS
-	Variants        [][]string // the first row is the header
-	Groups          [][]string // likewise
-	Several         bool       // more than two variants
-	Replay          *replayView
-	Bars            []barView
-	Errors          []*Score // of those with texts of their own
-	Failures        []Failure
-	Names           []string
-	Rows            [][]string
-}
-
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
-	p := page{
-		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(),
-		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Names: d.names(), Rows: d.rows(), Bars: d.bars(), Variants: d.variants(),
-		Groups:  d.groups(),
-		Several: len(d.Scores) > 2, Replay: d.replay(),
-	}
-	for i, s := range d.Scores {
-		p.Failures = append(p.Failures, s.Failures...)
-		if s.Scored > 0 && (i == 0 || !d.sameTexts(i)) {
-			p.Errors = append(p.Errors, s)
-		}
-		for j := range s.Worst {
-			s.Worst[j].Sound = d.soundOf(s.Worst[j].sound)
+	for _, s := range d.Scores {
+		for i := range s.Worst {
+			s.Worst[i].Sound = d.soundOf(s.Worst[i].sound)
 		}
 	}
 	var b strings.Builder
-	if err := pageTemplate().Execute(&b, p); err != nil {
+	if err := pageTemplate().Execute(&b, d); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, show.Text(b.String()))
 	return err
+}
+
+// erring returns the scores of those variants that have errors of their own.
+func (d *Document) erring() (list []*Score) {
+	for i, s := range d.Scores {
+		if s.Scored > 0 && (i == 0 || !d.sameTexts(i)) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (d *Document) failures() (all []Failure) {
+	for _, s := range d.Scores {
+		all = append(all, s.Failures...)
+	}
+	return all
 }
 
 // subtitle names what was run.
@@ -159,12 +151,6 @@ func (d *Document) bars() (out []barView) {
 		out = append(out, b)
 	}
 	return out
-}
-
-// opening is the sentence with a capital.
-func (c *Comparison) opening() string {
-	s := c.sentence()
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // shortName returns the last element of a path. The directories of the author's machine

@@ -95,18 +95,16 @@ func (s *Shards) Incomplete() string {
 	return missing + textIf(missing != "" && short != "", ", ") + short
 }
 
-// list formats shards: "shard 2/4 is", "shards 2/4, 4/4 are".
+// list formats shards: "shards 2/4, 4/4 are".
 func (s *Shards) list(is []int) string {
 	const most = 10
-	var names []string
-	for _, i := range is[:min(len(is), most)] {
-		names = append(names, fmt.Sprintf("%d/%d", i, s.Of))
+	names := make([]string, min(len(is), most))
+	for i := range names {
+		names[i] = fmt.Sprintf("%d/%d", is[i], s.Of)
 	}
-	if more := len(is) - most; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
+	more := textIf(len(is) > most, fmt.Sprintf(", and %d more", len(is)-most))
 	if len(is) == 1 {
 		return "shard " + names[0] + " is"
 	}
-	return "shards " + strings.Join(names, ", ") + " are"
+	return "shards " + strings.Join(names, ", ") + more + " are"
 }
