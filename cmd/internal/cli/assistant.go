@@ -61,9 +61,9 @@ type AssistantFlags struct {
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
 	Lengths   []string                // every value of draft-tokens that was given
-	Sampler   string
-	overlap   bool // measure-alpha
-	research  bool // the command measures drafts
+	Rejection bool                    // the sampler keeps only the distribution of texts, not the text
+	overlap   bool                    // measure-alpha
+	research  bool                    // the command measures drafts
 }
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
@@ -93,28 +93,14 @@ func (a *AssistantFlags) checkResearch(is bool) error {
 func (a *AssistantFlags) RegisterResearch(f *pflag.FlagSet) {
 	a.research = true
 	Precision(f, "assistant-precision", &a.Precision)
-	Bind(f, "sampler", &a.Sampler)
+	AddOption(f, "sampler", func(v Value) error { a.Rejection = v.Text == "rejection"; return nil })
 	Bind(f, "measure-alpha", &a.overlap)
 }
-
-func (a *AssistantFlags) registerText(f *pflag.FlagSet) { Bind(f, "draft-from", &a.From) }
 
 // Off returns the flags of plain decoding.
 func (a AssistantFlags) Off() AssistantFlags {
 	a.Name, a.From = string(transcribe.None), ""
 	return a
-}
-
-// rejection reports whether the sampler keeps only the distribution of texts, not the text.
-func (a *AssistantFlags) rejection() bool { return a.Sampler == "rejection" }
-
-// Comparable refuses that sampler, for commands that compare texts bit for bit.
-func (a *AssistantFlags) Comparable() error {
-	if a.rejection() {
-		return Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, " +
-			"not the exact tokens")
-	}
-	return nil
 }
 
 // For returns the assistant for the named model: a method, or the name of the assistant's model.

@@ -14,6 +14,8 @@ import (
 
 	"verity/datasets"
 	"verity/eval"
+	"verity/internal/show"
+	"verity/wer/normalize"
 )
 
 // The options under the heading Dataset.
@@ -32,6 +34,23 @@ var datasetRows = []*Option{
 var runRows = []*Option{
 	{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each variant",
 		Help: "run each utterance NUMBER times in each variant; 0 means five pairs of runs in all, as far as a minute allows"},
+}
+
+// The options under the heading Report.
+var reportRows = []*Option{
+	{Name: "out", Short: "o", Kind: Text, Arg: "directory", Max: maxPath,
+		Brief: "write records here", Help: "write records to this directory"},
+	{Name: "html", Kind: Text, Arg: "file", Max: maxPath,
+		Brief: "write an HTML page",
+		Help: "write an HTML page to this file; it works offline. It embeds small recordings (report: only those in " +
+			"the page's directory or below) and links to larger ones in that directory or below"},
+	{Name: "normalizer", Kind: Choice, Arg: "name", Default: "auto",
+		Choices: append([]string{"auto"}, normalize.Names()...),
+		Help:    "text normalization before scoring: auto, " + show.JoinOr(normalize.Names())},
+	{Name: "by", Kind: Text, Arg: "field", Max: maxLine,
+		Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker; language is " +
+			"the detected one where the manifest has none"},
+	{Name: "json", Brief: "write JSON", Help: "write JSON"},
 }
 
 // DatasetFlags select the utterances of a run.

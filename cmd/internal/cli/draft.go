@@ -44,7 +44,7 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	switch {
 	case from == "":
 		return nil, nil
-	case a.rejection():
+	case a.Rejection:
 		return nil, Usagef("--draft-from with --sampler rejection: a text has no probabilities to sample by; " +
 			"leave one of them out")
 	case a.overlap:

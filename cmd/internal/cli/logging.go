@@ -106,20 +106,29 @@ func (s sentences) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (s sentences) Handle(_ context.Context, r slog.Record) error {
-	file, text := "", r.Message
 	r.AddAttrs(s.attrs...)
+	file, text := Sentence(r)
+	if file != "" {
+		text = file + ": " + text
+	}
+	start := ""
+	if s.terminal {
+		start = "\r\x1b[K" // over a progress bar, which is drawn again below
+	}
+	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(text))
+	return err
+}
+
+// Sentence returns a record of the log as a sentence, and the file that it is about.
+func Sentence(r slog.Record) (file, text string) {
+	text = r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "audio" { // the file that the sentence is about
-			file = a.Value.String() + ": "
+		if a.Key == "audio" {
+			file = a.Value.String()
 		} else {
 			text += fmt.Sprintf(", %s %v", a.Key, a.Value)
 		}
 		return true
 	})
-	start := ""
-	if s.terminal {
-		start = "\r\x1b[K" // over a progress bar, which is drawn again below
-	}
-	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(file+text))
-	return err
+	return file, text
 }

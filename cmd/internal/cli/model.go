@@ -85,7 +85,7 @@ type ModelFlags struct {
 func (m *ModelFlags) Register(f *pflag.FlagSet) {
 	m.RegisterModel(f)
 	m.RegisterSpeed(f)
-	m.Assistant.registerText(f)
+	Bind(f, "draft-from", &m.Assistant.From)
 	m.Assistant.Register(f)
 }
 
@@ -118,7 +118,7 @@ func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
 	return verity.Options{
 		Threads: m.Threads, Precision: m.Precision, Decoding: d, Hub: NewHub(), Offline: m.Offline, Pool: m.Pool,
 		Assistant: a.Name, AssistantPrecision: a.Precision, WindowsFirst: !m.Serving,
-		Policy: a.Policy, Rejection: a.rejection(), MeasureOverlap: a.overlap, Log: slog.Default(),
+		Policy: a.Policy, Rejection: a.Rejection, MeasureOverlap: a.overlap, Log: slog.Default(),
 	}
 }
 

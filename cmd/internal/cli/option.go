@@ -197,10 +197,10 @@ func (e rangeError) Error() string { return string(e) }
 // nearest ends an error about a word that is like one of several; it is empty without such a word.
 func nearest(word string, words []string) string {
 	near := wer.Nearest(strings.ToLower(word), words)
-	if len(near) == 0 || len(near) == len(words) {
+	if len(near) == len(words) {
 		return ""
 	}
-	return "; did you mean " + show.JoinOr(near) + "?"
+	return DidYouMean(near)
 }
 
 // wanted describes the number.

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/schollz/progressbar/v3"
 
 	"verity/internal/show"
 )
@@ -79,65 +83,67 @@ func (e Env) NewTally(l *LogFlags, total func() int) *Progress {
 	return p
 }
 
-// Add counts an utterance and shows a short remark.
-func (p *Progress) Add(remark string) {
+// change runs f, which changes the state and shows it.
+func (p *Progress) change(f func()) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.finished++
-	now, count, share := p.now(), show.Count(p.finished), 0.0
-	if p.total > 0 {
-		count += " of " + show.Count(p.total)
-		share = float64(p.finished) / float64(p.total)
-	}
-	if p.finished < p.total {
-		remark += Remaining(now.Sub(p.began), share)
-	}
-	p.draw(now, share, count+": "+remark, count+" done: "+remark)
+	f()
+}
+
+// Add counts an utterance and shows a short remark.
+func (p *Progress) Add(remark string) {
+	p.change(func() {
+		p.finished++
+		now, count, share := p.now(), show.Count(p.finished), 0.0
+		if p.total > 0 {
+			count += " of " + show.Count(p.total)
+			share = float64(p.finished) / float64(p.total)
+		}
+		if p.finished < p.total {
+			remark += Remaining(now.Sub(p.began), share)
+		}
+		p.draw(now, share, count+": "+remark, count+" done: "+remark)
+	})
 }
 
 // Partly shows the finished share of all utterances while one of them is worked on.
 func (p *Progress) Partly(share float64) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.total > 0 {
-		share = max(share, float64(p.finished)/float64(p.total))
-	}
-	p.most = max(p.most, min(share, 1))
-	now, text := p.now(), fmt.Sprintf("%s of %s", show.Count(p.finished), show.Count(p.total))
-	if took := now.Sub(p.began); took >= time.Second/2 && p.most >= enoughSeen {
-		text += Remaining(took, p.most)
-	}
-	p.draw(now, p.most, text, fmt.Sprintf("%s, %.0f %%", text, 100*p.most))
+	p.change(func() {
+		if p.total > 0 {
+			share = max(share, float64(p.finished)/float64(p.total))
+		}
+		p.most = max(p.most, min(share, 1))
+		now, text := p.now(), fmt.Sprintf("%s of %s", show.Count(p.finished), show.Count(p.total))
+		if took := now.Sub(p.began); took >= time.Second/2 && p.most >= enoughSeen {
+			text += Remaining(took, p.most)
+		}
+		p.draw(now, p.most, text, fmt.Sprintf("%s, %.0f %%", text, 100*p.most))
+	})
 }
 
 // Within shows that done of the total seconds of file i are finished.
 func (p *Progress) Within(i int, done, total float64) {
-	p.update(func() {
+	p.change(func() {
 		if p.audio[i] = done; total > 0 {
 			p.share[i] = min(done/total, 1)
 		}
+		p.drawFiles()
 	})
 }
 
 // End shows that file i is done or has failed.
 func (p *Progress) End(i int) {
-	p.update(func() { p.share[i], p.finished = 1, p.finished+1 })
+	p.change(func() {
+		p.share[i], p.finished = 1, p.finished+1
+		p.drawFiles()
+	})
 }
 
-// update changes the state of the files and shows it.
-func (p *Progress) update(change func()) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change()
+// drawFiles shows the state of the files.
+func (p *Progress) drawFiles() {
 	n, share, audio := len(p.share), 0.0, 0.0
 	for i := range n {
 		share, audio = share+p.share[i]/float64(n), audio+p.audio[i]
@@ -169,10 +175,50 @@ func (p *Progress) draw(now time.Time, share float64, text, line string) {
 
 // Clear removes the bar to make room for output. The next change draws it again below.
 func (p *Progress) Clear() {
-	if p == nil {
-		return
+	p.change(func() { p.bar.Clear() })
+}
+
+// A Bar shows on a terminal which share of some work is done, with a text before it. A Bar
+// needs only its writer.
+type Bar struct {
+	W     io.Writer
+	drawn *progressbar.ProgressBar // nil before Set and after Clear
+}
+
+const barSteps = 1000
+
+// Set draws the bar. Drawing errors are ignored.
+func (b *Bar) Set(text string, share float64) {
+	text += " "
+	if b.drawn == nil {
+		b.drawn = progressbar.NewOptions64(barSteps,
+			progressbar.OptionSetWriter(b.W),
+			progressbar.OptionSetDescription(text), // drawn at once, before the throttle
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionThrottle(50*time.Millisecond),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetRenderBlankState(true),
+			progressbar.OptionClearOnFinish(),
+		)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bar.Clear()
+	b.drawn.Describe(text)
+	b.drawn.Set64(min(int64(share*barSteps), barSteps-1)) // a full bar would disappear
+}
+
+// Clear removes the bar; the next Set draws a new one, below new output.
+func (b *Bar) Clear() {
+	if b.drawn != nil {
+		b.drawn.Clear()
+	}
+	b.drawn = nil
+}
+
+// Remaining estimates how long the rest of some work takes, as the end of a sentence.
+func Remaining(took time.Duration, share float64) string {
+	left := math.Ceil(took.Seconds() / share * (1 - share))
+	if left < 100 {
+		return fmt.Sprintf(", %.0f s left", left)
+	}
+	return fmt.Sprintf(", %s left", show.Seconds(left))
 }

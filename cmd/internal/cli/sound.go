@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/audio"
@@ -37,7 +38,7 @@ var soundRows = []*Option{
 	{Name: "audio-track", Kind: Whole, Max: audio.MaxTracks, Scope: Configurable,
 		Help: "transcribe only audio track NUMBER, counting from 1; 0 means the one that the file marks as default, or else the first"},
 	{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
-		Check: checks(Speakers), Needs: "word-timestamps", Implied: "voice",
+		Check: checks(parseSpeakers), Needs: "word-timestamps", Implied: "voice",
 		Brief: "voice names who speaks; or how many there are",
 		Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
 			"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
@@ -299,3 +300,10 @@ func clock(text string) (seconds float64, err error) {
 }
 
 func setSpans(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }
+
+// CompleteSound completes arguments with sound files.
+func CompleteSound(c *cobra.Command) {
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return audio.Endings(), cobra.ShellCompDirectiveFilterFileExt
+	}
+}

@@ -35,7 +35,7 @@ type SpeakerFlags struct {
 // names of voices.
 func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels, named bool) {
 	AddOption(f, "speakers", func(v Value) error {
-		o, err := Speakers(v.Text)
+		o, err := parseSpeakers(v.Text)
 		s.Channels, s.Voices = o.Channels, o.Voices
 		return err
 	})
@@ -184,11 +184,8 @@ func partOf(clip *audio.Clip, part transcribe.Span) (*audio.Clip, error) {
 	return audio.FromSamples(clip.Name(), pcm), err
 }
 
-// Speakers parses the value of speakers. Voices is nil unless speakers are identified by voice.
-func Speakers(text string) (s struct {
-	Channels bool
-	Voices   *diarize.Options
-}, err error) {
+// parseSpeakers parses the value of speakers. Voices is nil unless speakers are identified by voice.
+func parseSpeakers(text string) (s SpeakerFlags, err error) {
 	switch text {
 	case "one":
 	case "channels":

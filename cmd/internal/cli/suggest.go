@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/internal/show"
 	"verity/wer"
 )
 
@@ -17,7 +18,7 @@ func DidYouMean(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return "; did you mean " + show.JoinOr(near) + "?"
 }
 
 // FlagError makes an error of package pflag one of usage, in the words of this program.

@@ -88,21 +88,19 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 	c.Args = nil
 	cli.AddFlags(c,
 		v.data.RegisterPath,
-		func(f *pflag.FlagSet) { cli.Bind(f, "out", &v.out) },
 		v.data.Register,
-		v.registerRuns,
+		func(f *pflag.FlagSet) {
+			cli.Bind(f, "out", &v.out)
+			cli.Bind(f, "repeats", &v.repeats)
+			cli.Bind(f, "batch", &v.batch)
+			cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each variant, timed together")
+		},
 		v.report.register,
 		v.log.RegisterRun,
 	)
 	v.addDecoding(c)
 	cli.CompleteSound(c)
 	return v, c
-}
-
-func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
-	cli.Bind(f, "repeats", &v.repeats)
-	cli.Bind(f, "batch", &v.batch)
-	cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each variant, timed together")
 }
 
 func (v *compareCommand) compare(ctx context.Context, files []string) error {
@@ -162,11 +160,12 @@ func (v *compareCommand) check(files []string) error {
 	if err := v.checkVariants(); err != nil {
 		return err
 	}
-	if v.data.Path == "" && len(v.data.Audio) == 0 {
+	switch {
+	case v.data.Path == "" && len(v.data.Audio) == 0:
 		return cli.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
-	}
-	if err := v.model.Assistant.Comparable(); err != nil {
-		return err
+	case v.model.Assistant.Rejection:
+		return cli.Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, " +
+			"not the exact tokens")
 	}
 	if err := v.prepare(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
 	flags := cli.ModelFlags{Name: "../../../model/digits/target", Assistant: cli.AssistantFlags{
-		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
+		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) },
 	}}
 	m, err := flags.Load(t.Context(), transcribe.Options{TokenOrigins: true, Strategy: transcribe.Upstream})
 	if err != nil {

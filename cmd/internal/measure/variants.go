@@ -66,11 +66,6 @@ func parseSettings(s string) (all []setting, err error) {
 	return all, nil
 }
 
-// pair returns two settings with the same weights: plain decoding, and decoding with the assistant.
-func pair(p precision.Precision) []setting {
-	return []setting{{name: "baseline", precision: p}, {name: "assisted", precision: p, assisted: true}}
-}
-
 // expandPrecisions returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
 func expandPrecisions(p precision.Precision, flag string, values []string) ([]setting, error) {
 	all := []setting{{name: "baseline", precision: p}}
@@ -126,7 +121,7 @@ func (a *settingsFlag) settings() []setting {
 	if a.list != nil {
 		return a.list
 	}
-	return pair(*a.one)
+	return []setting{{name: "baseline", precision: *a.one}, {name: "assisted", precision: *a.one, assisted: true}}
 }
 
 // A variant is a setting that is ready to run.

@@ -49,6 +49,17 @@ type outputDir struct {
 	undo        func()    // removes the directory if it was made and is empty
 }
 
+// newOutputDir returns the directory of --output-dir, with the names of the outputs of each input.
+func (t *fileRun) newOutputDir(names map[string]string) *outputDir {
+	d := &outputDir{
+		dir: t.dir, names: names, formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options),
+	}
+	if !t.log.Quiet {
+		d.log = t.Err
+	}
+	return d
+}
+
 // make makes the directory and checks that files can be written to it. No output may be an input.
 func (d *outputDir) make(inputs []string) error {
 	for _, in := range inputs {

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -404,18 +403,11 @@ func (w *warningLog) WithAttrs([]slog.Attr) slog.Handler { return w }
 func (w *warningLog) WithGroup(string) slog.Handler      { return w }
 
 func (w *warningLog) Handle(_ context.Context, r slog.Record) error {
-	var text strings.Builder
-	text.WriteString(r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		if a.Key != "audio" { // the caller knows which file it is
-			fmt.Fprintf(&text, ", %s %v", a.Key, a.Value)
-		}
-		return true
-	})
+	_, text := cli.Sentence(r) // the caller knows which file it is
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.lines) < mostWarnings {
-		w.lines = append(w.lines, show.Line(text.String()))
+		w.lines = append(w.lines, show.Line(text))
 	}
 	return nil
 }

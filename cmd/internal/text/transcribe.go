@@ -164,12 +164,10 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 		}
 		return nil
 	}
-	d := &outputDir{
-		dir: t.dir, names: outputNames(files, in.below, t.outputs(), t.pattern),
-		formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options), force: t.force, skip: t.skip,
-	}
-	if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
-		d.log = t.Err
+	d := t.newOutputDir(outputNames(files, in.below, t.outputs(), t.pattern))
+	d.force, d.skip = t.force, t.skip
+	if len(files) == 1 && !t.ErrTerminal {
+		d.log = nil
 	}
 	if err := d.make(files); err != nil {
 		return err

@@ -195,13 +195,8 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 // outputDir returns where the outputs of a file go. A link that leads out of the directory is an error.
 func (w *watchCommand) outputDir(name string) (*outputDir, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
-	f := &outputDir{
-		dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true,
-		language: textLanguage(w.decoding.Options), anyLanguage: true,
-	}
-	if !w.log.Quiet {
-		f.log = w.Err
-	}
+	f := w.newOutputDir(w.names)
+	f.skip, f.anyLanguage = true, true
 	return f, err
 }
 
