@@ -355,16 +355,9 @@ func (c *Comparison) lines() []row {
 			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
 	}
 	if a := c.Acceptance; a.Drafted > 0 {
-		text := fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round",
-			100*a.Rate, show.Count(a.Drafted), a.MeanKept)
-		if a.Runs != c.Utterances {
-			text += ", in " + show.Some(a.Runs, "run")
-		}
-		if a.lost > 0 {
-			text += fmt.Sprintf("; the text was lost %s and found again %s",
-				show.Some(a.lost, "time"), show.Some(a.found, "time"))
-		}
-		l = append(l, row{"acceptance", text})
+		l = append(l, row{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round",
+			100*a.Rate, show.Count(a.Drafted), a.MeanKept) + textIf(a.Runs != c.Utterances, ", in "+show.Some(a.Runs, "run")) +
+			textIf(a.lost > 0, fmt.Sprintf("; the text was lost %s and found again %s", show.Some(a.lost, "time"), show.Some(a.found, "time")))})
 	}
 	if c.Predicted != nil {
 		l = append(l, row{"theory",

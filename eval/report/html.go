@@ -109,10 +109,7 @@ func facts(s *Score) []row {
 	r := s.Run
 	rows := []row{{"code", r.Program}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
 		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
-		{"dataset", r.Dataset}, {"machine", r.Machine}}
-	if r.Threads > 0 {
-		rows = append(rows, row{"threads", fmt.Sprint(r.Threads)})
-	}
+		{"dataset", r.Dataset}, {"machine", r.Machine}, {"threads", textIf(r.Threads > 0, fmt.Sprint(r.Threads))}}
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r[1] == "" })
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
 		rows = append(rows, row{"--" + name, cmp.Or(r.Options[name], `""`)})

@@ -93,8 +93,11 @@ func (q *quotients) add(a, b transcript.Seconds) {
 
 // Comparison returns the result.
 func (p *Pairs) Comparison() *Comparison {
-	a, b, t := p.Baseline, p.Assisted, newTally(p)
+	a, b := p.Baseline, p.Assisted
+	t := &tally{pairs: p, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
+	t.free = len(a.utterances) > 0 && len(b.utterances) > 0 && !MustAgree(a.score.Run, b.score.Run)
 	c := &t.Comparison
+	c.Differences = []Difference{}
 	partial := Pair[bool]{a.shards().Incomplete() != "", b.shards().Incomplete() != ""}
 	c.Names, c.runs = Pair[string]{a.name, b.name}, Pair[transcript.Provenance]{a.score.Run, b.score.Run}
 	c.foreign, c.Batch, c.Resumed = a.foreign || b.foreign, p.batch, p.resumed
@@ -149,13 +152,6 @@ type tally struct {
 	words   Pair[[]wer.Counts] // of utterances with a reference
 	groups  []string           // of the same utterances
 	tokens  wer.Counts         // of the assisted variant against the baseline, if they may differ
-}
-
-func newTally(p *Pairs) *tally {
-	t := &tally{pairs: p, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
-	t.Differences = []Difference{}
-	t.free = len(p.Baseline.utterances) > 0 && len(p.Assisted.utterances) > 0 && !MustAgree(p.Baseline.score.Run, p.Assisted.score.Run)
-	return t
 }
 
 // add compares the records of an utterance.

@@ -288,7 +288,7 @@ func (s *Set) Rate() float64 { return s.corpus.Words.Rate() }
 // RTFx returns seconds of audio per second of work so far.
 func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
 
-// Score returns the score so far.
+// Score returns the score of all records. Its lists are those of the set.
 func (s *Set) Score() *Score {
 	r, w := s.score, s.corpus.Words
 	r.Group, r.Shards = groupOf(s.name, &s.corpus), s.shards()
@@ -299,11 +299,7 @@ func (s *Set) Score() *Score {
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.normalizer + ", " + normalize.Version
-	r.Worst, r.Confusions = slices.Clone(r.Worst), s.frequent()
-	if r.Speakers != nil {
-		copied := *r.Speakers
-		r.Speakers = &copied
-	}
+	r.Confusions = s.frequent()
 	if r.Failures == nil {
 		r.Failures = []Failure{}
 	}

@@ -26,15 +26,16 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	for _, c := range d.Comparisons {
 		p.comparison(c)
 	}
-	if rows := d.variants(); rows != nil {
-		writeColumns(b, rows)
-		fmt.Fprintln(b)
+	for _, rows := range [][][]string{d.variants(), d.assistants()} {
+		if writeColumns(b, rows); rows != nil {
+			fmt.Fprintln(b)
+		}
 	}
-	if rows := d.assistants(); rows != nil {
-		writeColumns(b, rows)
-		fmt.Fprintln(b)
+	rows := d.rows()
+	if len(d.Scores) > 1 {
+		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
 	}
-	d.table(b)
+	writeColumns(b, rows)
 	if rows := d.groups(); rows != nil {
 		fmt.Fprintln(b)
 		writeColumns(b, rows)
@@ -85,15 +86,6 @@ func (p painter) comparison(c *Comparison) {
 			width, name.Baseline, show.Line(f.Text.Baseline), width, name.Assisted, show.Line(f.Text.Assisted))
 	}
 	fmt.Fprintln(p)
-}
-
-// table writes the scores, a column for each set.
-func (d *Document) table(w io.Writer) {
-	rows := d.rows()
-	if len(d.Scores) > 1 {
-		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
-	}
-	writeColumns(w, rows)
 }
 
 // writeColumns writes rows in aligned columns. All rows have the same number of cells.
