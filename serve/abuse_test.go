@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
@@ -64,53 +63,13 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n",
 		transcriptions, kind, good.Len())
 	half := head + "\r\n" + good.String()[:good.Len()/2]
-	many, manyKind := new(bytes.Buffer), ""
-	{
-		w := multipart.NewWriter(many)
-		for range 10000 {
-			w.WriteField("x", "y")
-		}
-		w.Close()
-		manyKind = w.FormDataContentType()
-	}
 	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n", transcriptions, kind) +
 		"Transfer-Encoding: chunked\r\n\r\n"
-	send := func(body io.Reader, kind string, status int) string {
-		r, err := http.Post(url+transcriptions, kind, body)
-		if err != nil {
-			return "" // the server refused the upload and closed the connection
-		}
-		defer r.Body.Close()
-		if text, _ := io.ReadAll(r.Body); r.StatusCode != status || !bytes.Contains(text, []byte(`"error"`)) {
-			return fmt.Sprintf("%s %s, want %d", r.Status, text, status)
-		}
-		return ""
-	}
-	file := func(content io.Reader) (io.Reader, string) {
-		body, kind := form(t, field{"file", "@"})
-		before, after, _ := strings.Cut(body.String(), "@")
-		return io.MultiReader(strings.NewReader(before), content, strings.NewReader(after)), kind
-	}
 	return map[string]func(string) string{
 		"a body that stops":      func(a string) string { return raw(a, half, false, "408") },
 		"a body that is cut off": func(a string) string { return raw(a, half, true, "400") },
-		"10,000 parts":           func(string) string { return send(bytes.NewReader(many.Bytes()), manyKind, 400) },
-		"another boundary": func(string) string {
-			return send(strings.NewReader(good.String()), "multipart/form-data; boundary=no", 400)
-		},
-		"no boundary": func(string) string {
-			return send(strings.NewReader(good.String()), "multipart/form-data", 400)
-		},
-		"a part without end": func(string) string {
-			return send(io.LimitReader(strings.NewReader(good.String()), 1000), kind, 400)
-		},
-		"too many bytes": func(string) string {
-			body, kind := file(io.LimitReader(zeros{}, 16<<20))
-			return send(body, kind, 413)
-		},
-		"noise": func(string) string {
-			body, kind := file(strings.NewReader(strings.Repeat("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00", 500)))
-			return send(body, kind, 400)
+		"another boundary": func(a string) string {
+			return raw(a, strings.Replace(head, "boundary=", "boundary=no", 1)+"\r\n"+good.String(), false, "400")
 		},
 		"a length that is too short": func(a string) string {
 			return raw(a, strings.Replace(half, fmt.Sprintf("Length: %d", good.Len()), "Length: 300", 1), false, "400")
@@ -151,35 +110,18 @@ func TestContentEncoding(t *testing.T) {
 	packer := gzip.NewWriter(&bomb)
 	io.Copy(packer, io.LimitReader(zeros{}, 32<<20))
 	packer.Close()
-	for encoding, status := range map[string]int{
-		"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200,
-	} {
+	for encoding, status := range map[string]int{"gzip": 415, "br, gzip": 415, "identity": 200} {
 		sent := body.Bytes()
 		if status != 200 {
 			sent = bomb.Bytes()
 		}
-		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(sent))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", kind)
-		r.Header.Set("Content-Encoding", encoding)
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(got.Body)
-		got.Body.Close()
+		got, text := ask(t, "POST", h.URL+transcriptions, bytes.NewReader(sent), "Content-Type", kind, "Content-Encoding", encoding)
 		if got.StatusCode != status {
 			t.Errorf("%q: %s %s", encoding, got.Status, text)
 		}
 	}
-	got, err := http.Post(h.URL+transcriptions, kind, io.LimitReader(lines{}, 32<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(got.Body)
-	if got.Body.Close(); got.StatusCode != 413 {
+	got, text := ask(t, "POST", h.URL+transcriptions, io.LimitReader(lines{}, 32<<20), "Content-Type", kind)
+	if got.StatusCode != 413 {
 		t.Errorf("a preamble without end: %s %s", got.Status, text)
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +17,10 @@ import (
 // is the file. Without a path it is that of transcriptions.
 type recordedRequest struct {
 	name    string
-	headers map[string]string
+	headers []string
 	parts   []part
-	status  int
 	path    string
-	want    string // in the answer; empty for a text in JSON
+	want    string // in the answer; empty for the text in JSON
 }
 
 type part struct{ head, value string }
@@ -31,15 +28,15 @@ type part struct{ head, value string }
 // clients are the forms of Open WebUI (from requests) and of Home Assistant's openai_stt (from aiohttp), recorded on
 // 2026-11-22, and variants from their source.
 var clients = []recordedRequest{
-	{"Open WebUI, with the language and name of the user", map[string]string{
-		"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Jane%20Doe",
+	{"Open WebUI, with the language and name of the user", []string{
+		"Authorization", "Bearer none", "X-OpenWebUI-User-Name", "Jane%20Doe",
 	}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="language"`, "en"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
-	}, 200, "", ""},
-	{"openai_stt of Home Assistant", map[string]string{
-		"User-Agent": "Python/3.12 aiohttp/3.14.5", "Authorization": "Bearer none",
+	}, "", ""},
+	{"openai_stt of Home Assistant", []string{
+		"User-Agent", "Python/3.12 aiohttp/3.14.5", "Authorization", "Bearer none",
 	}, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
 		{textPart + `Content-Disposition: form-data; name="model"`, "whisper-1"},
@@ -47,39 +44,39 @@ var clients = []recordedRequest{
 		{textPart + `Content-Disposition: form-data; name="prompt"`, "\x00"},
 		{textPart + `Content-Disposition: form-data; name="temperature"`, "0"},
 		{textPart + `Content-Disposition: form-data; name="response_format"`, "json"},
-	}, 200, "", ""},
-	{"n8n's OpenAI node, with a slash at the end", map[string]string{"Authorization": "Bearer none"}, []part{
+	}, "", ""},
+	{"n8n's OpenAI node, with a slash at the end", []string{"Authorization", "Bearer none"}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="audio.wav"`, ""},
-	}, 200, "/v1/audio/transcriptions/", ""},
+	}, "/v1/audio/transcriptions/", ""},
 	{"a base URL without /v1", nil, []part{
 		{`Content-Disposition: form-data; name="file"; filename="audio.wav"`, ""},
-	}, 200, "/audio/transcriptions", ""},
-	{"Bazarr: subtitles", map[string]string{"User-Agent": "Subliminal/2.2"}, []part{
+	}, "/audio/transcriptions", ""},
+	{"Bazarr: subtitles", []string{"User-Agent", "Subliminal/2.2"}, []part{
 		{`Content-Disposition: form-data; name="audio_file"; filename="audio_file"`, rawSound},
-	}, 200, "/asr?task=transcribe&language=en&output=srt&encode=false&video_file=", "1\n00:00:0"},
+	}, "/asr?task=transcribe&language=en&output=srt&encode=false&video_file=", "1\n00:00:0"},
 	{"Bazarr: which language", nil, []part{
 		{`Content-Disposition: form-data; name="audio_file"; filename="audio_file"`, rawSound},
-	}, 200, "/detect-language?encode=false", `{"detected_language":"english","language_code":"en","confidence":1}`},
+	}, "/detect-language?encode=false", `{"detected_language":"english","language_code":"en","confidence":1}`},
 	{"curl to whisper-asr-webservice, a file", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
-	}, 200, "/asr?encode=true&task=transcribe&word_timestamps=true&output=json", `"word":" nine"`},
+	}, "/asr?encode=true&task=transcribe&word_timestamps=true&output=json", `"word":" nine"`},
 	{"whisper-asr-webservice without parameters", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
-	}, 200, "/asr", "one\nnine seven\nsix"},
+	}, "/asr", "one\nnine seven\nsix"},
 	{"curl to whisper.cpp's server", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="jfk.wav"`, ""},
 		{`Content-Disposition: form-data; name="temperature"`, "0.0"},
 		{`Content-Disposition: form-data; name="temperature_inc"`, "0.2"},
 		{`Content-Disposition: form-data; name="response_format"`, "json"},
-	}, 200, "/inference", ""},
+	}, "/inference", `{"text":" one`},
 	{"Obsidian's Whisper to whisper.cpp's server", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="r.wav"`, ""},
 		{`Content-Disposition: form-data; name="response_format"`, "verbose_json"},
 		{`Content-Disposition: form-data; name="translate"`, "false"},
 		{`Content-Disposition: form-data; name="logprob_thold"`, "-1.00"},
 		{`Content-Disposition: form-data; name="entropy_thold"`, "2.40"},
-	}, 200, "/inference", `"segments":[`},
+	}, "/inference", `"segments":[`},
 }
 
 // rawSound stands for the sound without a header.
@@ -104,32 +101,10 @@ func TestClients(t *testing.T) {
 			fmt.Fprintf(&body, "--%s\r\n%s\r\n\r\n%s\r\n", boundary, p.head, value)
 		}
 		fmt.Fprintf(&body, "--%s--\r\n", boundary)
-		r, err := http.NewRequest("POST", h.URL+cmp.Or(c.path, transcriptions), &body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
-		for k, v := range c.headers {
-			r.Header.Set(k, v)
-		}
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, _ := io.ReadAll(got.Body)
-		got.Body.Close()
-		if c.want != "" {
-			if got.StatusCode != c.status || !strings.Contains(string(answer), c.want) {
-				t.Errorf("%s: %s\n%s, want %s", c.name, got.Status, answer, c.want)
-			}
-			continue
-		}
-		var text struct{ Text string }
-		if err := json.Unmarshal(answer, &text); err != nil || got.StatusCode != c.status {
-			t.Errorf("%s: %s, %v\n%s", c.name, got.Status, err, answer)
-		}
-		if c.status == 200 && text.Text == "" {
-			t.Errorf("%s: no text: %s", c.name, answer)
+		got, answer := ask(t, "POST", h.URL+cmp.Or(c.path, transcriptions), &body,
+			append(c.headers, "Content-Type", "multipart/form-data; boundary="+boundary)...)
+		if got.StatusCode != 200 || !strings.Contains(answer, cmp.Or(c.want, `{"text":"one`)) {
+			t.Errorf("%s: %s\n%s, want %s", c.name, got.Status, answer, c.want)
 		}
 	}
 }
@@ -229,11 +204,7 @@ func TestUsage(t *testing.T) {
 func TestWhisperCPP(t *testing.T) {
 	h, s := newServer(t, Options{})
 	for _, status := range []int{200, 503} {
-		r, err := http.Get(h.URL + "/health/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Body.Close()
+		r, _ := ask(t, "GET", h.URL+"/health/", nil)
 		if r.StatusCode != status || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("/health: %s %s, want %d", r.Status, r.Header.Get("Content-Type"), status)
 		}

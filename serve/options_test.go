@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -83,16 +82,10 @@ var goNames = func() *regexp.Regexp {
 }()
 
 // loaded returns the demo model.
-func loaded(t *testing.T) *transcribe.Model {
+func loaded(t testing.TB) *transcribe.Model {
 	t.Helper()
-	c, err := model.OpenFS(digits.Target(), "demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.OpenFS(digits.Target(), "demo"))
+	m := must(transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1}))
 	t.Cleanup(func() {
 		m.Close()
 		c.Close()
@@ -185,27 +178,16 @@ func TestMultilingualLive(t *testing.T) {
 	if fsys == nil {
 		t.Skip("needs the model inside: built with -tags nomodel")
 	}
-	c, err := model.OpenFS(fsys, "base")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.OpenFS(fsys, "base"))
 	defer c.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(transcribe.Load(t.Context(), c, transcribe.LoadOptions{}))
 	defer m.Close()
-	s, err := New(m, Options{Decoding: transcribe.Options{Multilingual: true, AudioContext: 700}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(m, Options{Decoding: transcribe.Options{Multilingual: true, AudioContext: 700}}))
 	h := httptest.NewServer(s)
 	defer h.Close()
 	pcm := soundOf(t, "../model/base/jfk.flac")
 	for _, language := range []string{"", `,"transcription":{"language":"en"}`} {
-		x := call(t, h, "", nil)
-		x.send(strings.Replace(manual, `,"turn_detection"`, language+`,"turn_detection"`, 1))
-		x.until("session.updated")
+		x := begin(t, h, strings.Replace(manual, `,"turn_detection"`, language+`,"turn_detection"`, 1))
 		for i := 0; i < len(pcm); i += 2 * audio.SampleRate {
 			x.send(appending(pcm[i:min(i+2*audio.SampleRate, len(pcm))]))
 			time.Sleep(300 * time.Millisecond)
@@ -224,9 +206,7 @@ func TestMultilingualLive(t *testing.T) {
 func TestPanic(t *testing.T) {
 	h, s := newServer(t, Options{})
 	s.metrics.delay = nil // causes a panic at the first confirmed word
-	c := call(t, h, "", nil)
-	c.send(manual)
-	c.until("session.updated")
+	c := begin(t, h, manual)
 	c.send(appending(digitsPCM(t)))
 	c.send(`{"type":"input_audio_buffer.commit"}`)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -243,10 +223,7 @@ func TestPanic(t *testing.T) {
 	s.metrics.audio = nil
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, http.StatusInternalServerError, "", "The server failed")
-	if r, err := http.Get(h.URL + "/healthz"); err != nil || r.StatusCode != 200 {
-		t.Error(err)
-	} else {
-		io.Copy(io.Discard, r.Body)
-		r.Body.Close()
+	if r, _ := ask(t, "GET", h.URL+"/healthz", nil); r.StatusCode != 200 {
+		t.Error(r.Status)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // TestVADFields: every spelling of the fields for voice activity detection has its effect.
 func TestVADFields(t *testing.T) {
-	serverVAD := &vad.Options{Threshold: 0.4, SpeechPadMS: -1, MinSilenceDurationMS: 700}
+	m, serverVAD := loaded(t), &vad.Options{Threshold: 0.4, SpeechPadMS: -1, MinSilenceDurationMS: 700}
 	for _, tt := range []struct {
 		why    string
 		server *vad.Options
@@ -48,11 +48,7 @@ func TestVADFields(t *testing.T) {
 		{"days", nil, []field{{"chunking_strategy[silence_duration_ms]", "86400000"}}, nil, true},
 		{"perhaps", nil, []field{{"vad_filter", "perhaps"}}, nil, true},
 	} {
-		m := loaded(t)
-		s, err := New(m, Options{Decoding: transcribe.Options{VAD: tt.server}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(New(m, Options{Decoding: transcribe.Options{VAD: tt.server}}))
 		q := &request{api: openAI, decoding: s.opt.Decoding}
 		var failure error
 		for _, f := range tt.fields {

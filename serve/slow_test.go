@@ -24,72 +24,29 @@ import (
 	"verity/audio"
 )
 
-// dribble sends the beginning of a form, then a byte in every interval. It returns the status of the answer.
-func dribble(t *testing.T, address string, every time.Duration) (status string) {
-	t.Helper()
-	c, err := net.Dial("tcp", address)
+// TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
+func TestRefusedEarly(t *testing.T) {
+	h, _ := newServer(t, Options{More: other})
+	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	body, kind := form(t, wav(t))
-	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
-		transcriptions, kind, body.Len())
-	c.Write(body.Next(300))
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(c).ReadString('\n')
-		answer <- strings.TrimPrefix(line, "HTTP/1.1 ")
-	}()
-	for body.Len() > 0 {
-		select {
-		case status := <-answer:
-			return status
-		case <-time.After(every):
-			c.Write(body.Next(1))
-		}
-	}
-	return "no answer before the end of the form"
-}
-
-// TestSlowUpload: an upload ends with the time of the request, even without long pauses.
-func TestSlowUpload(t *testing.T) {
-	h, _ := newServer(t, Options{Timeout: 400 * time.Millisecond})
-	if status := dribble(t, strings.TrimPrefix(h.URL, "http://"), 20*time.Millisecond); !strings.HasPrefix(status, "408") {
-		t.Errorf("%q, want 408", status)
-	}
-}
-
-// TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
-func TestRefusedEarly(t *testing.T) {
-	h, _ := newServer(t, Options{More: other})
-	address := strings.TrimPrefix(h.URL, "http://")
-	named := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
+	const size = 20 << 20
+	form := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
 		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"
-	for why, tt := range map[string]struct{ request, body, want string }{
-		"unknown path": {"POST /v1/none HTTP/1.1", "", "404"},
-		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named,
-			"404"},
-	} {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		const size = 20 << 20
-		fmt.Fprintf(c, "%s\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", tt.request, len(tt.body)+size, tt.body)
-		piece := make([]byte, 1<<20)
-		for n := 0; n < size && err == nil; n += len(piece) {
-			_, err = c.Write(piece)
-			time.Sleep(50 * time.Millisecond) // in all, longer than net/http waits before it closes
-		}
-		if err != nil {
-			t.Errorf("%s: the body is not read: %v", why, err)
-		}
-		answer, err := bufio.NewReader(c).ReadString('\n')
-		if err != nil || !strings.HasPrefix(answer, "HTTP/1.1 "+tt.want) {
-			t.Errorf("%s: %q, %v, want %s", why, answer, err, tt.want)
-		}
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
+		transcriptions, len(form)+size, form)
+	piece := make([]byte, 1<<20)
+	for n := 0; n < size && err == nil; n += len(piece) {
+		_, err = c.Write(piece)
+		time.Sleep(50 * time.Millisecond) // in all, longer than net/http waits before it closes
+	}
+	if err != nil {
+		t.Errorf("the body is not read: %v", err)
+	}
+	if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.HasPrefix(answer, "HTTP/1.1 404") {
+		t.Errorf("%q, %v, want 404", answer, err)
 	}
 }
 
@@ -104,13 +61,10 @@ func TestRefusedFirst(t *testing.T) {
 		"no key":          {Options{Keys: keys("k")}, nil, head + "Host: localhost\r\n" + form, "401"},
 		"a foreign page":  {Options{}, nil, head + "Host: localhost\r\nOrigin: http://evil.example\r\n" + form, "403"},
 		"an unknown path": {Options{}, nil, "POST /v1/none HTTP/1.1\r\nHost: localhost\r\n", "404"},
-		"another method":  {Options{}, nil, "PUT " + transcriptions + " HTTP/1.1\r\nHost: localhost\r\n", "405"},
 		"no form":         {Options{}, nil, head + "Host: localhost\r\n", "400"},
-		"compressed":      {Options{}, nil, head + "Host: localhost\r\nContent-Encoding: gzip\r\n" + form, "415"},
 		"too large": {
 			Options{MaxBytes: 1}, nil, head + "Host: localhost\r\nContent-Length: 99999999\r\n" + form, "413",
 		},
-		"no upgrade": {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
 		"a full queue": {Options{Turns: 1, Waiting: -1}, func(t *testing.T, s *Server) { t.Cleanup(occupy(t, s)) },
 			head + "Host: localhost\r\n" + form, "429"},
 		"shutdown": {
@@ -191,31 +145,21 @@ func TestPerClient(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 8, Keys: keys("a", "b")})
 	s.clients.max = 2
 	free := occupy(t, s)
-	ask := func(key string) (*http.Response, string) {
+	send := func(key string) (*http.Response, string) {
 		body, kind := form(t, wav(t))
-		r, _ := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, body)
-		r.Header.Set("Content-Type", kind)
-		r.Header.Set("Authorization", "Bearer "+key)
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Error(err)
-			return &http.Response{}, ""
-		}
-		defer got.Body.Close()
-		text, _ := io.ReadAll(got.Body)
-		return got, string(text)
+		return ask(t, "POST", h.URL+transcriptions, body, "Content-Type", kind, "Authorization", "Bearer "+key)
 	}
 	status := make(chan int, 3)
 	for i := range 3 {
 		go func() {
-			r, _ := ask([]string{"a", "a", "b"}[i])
+			r, _ := send([]string{"a", "a", "b"}[i])
 			status <- r.StatusCode
 		}()
 	}
 	for s.queue.waiting() < 3 {
 		time.Sleep(time.Millisecond)
 	}
-	r, body := ask("a")
+	r, body := send("a")
 	checkProblem(t, r, body, 429, "", "You have 2 requests here already")
 	free()
 	for range 3 {

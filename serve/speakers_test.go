@@ -62,18 +62,9 @@ func baseServer(t *testing.T) *httptest.Server {
 	if base.Base() == nil {
 		t.Skip("needs the model inside: built with -tags nomodel")
 	}
-	c, err := model.OpenFS(base.Base(), "base")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.OpenFS(base.Base(), "base"))
+	m := must(transcribe.Load(t.Context(), c, transcribe.LoadOptions{}))
+	s := must(New(m, Options{}))
 	s.uploads.dir = t.TempDir()
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
