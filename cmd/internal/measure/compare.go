@@ -190,8 +190,7 @@ func (v *compareCommand) checkVariants() error {
 	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
-		return cli.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, " +
-			"bigram or a directory), text to draft from with --draft-from, or several precisions with --precision f16,int8")
+		return cli.Usagef("there is nothing to compare without an assistant: %s", nameOne)
 	case assisted && none:
 		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or "+
 			"a directory)", v.precisions)

@@ -45,6 +45,7 @@ type evalCommand struct {
 	datasetRun
 	shard    string
 	speakers cli.SpeakerFlags
+	options  eval.Options // by check
 }
 
 func Eval(e cli.Env) *cobra.Command {
@@ -75,8 +76,7 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 }
 
 func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
-	o, err := v.check()
-	if err != nil {
+	if err := v.check(); err != nil {
 		return err
 	}
 	data, err := v.openData(ctx)
@@ -91,29 +91,27 @@ func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	o.Run = a.Run
-	return v.runDataset(ctx, a.Engine, data, o)
+	v.options.Run = a.Run
+	return v.runDataset(ctx, a.Engine, data, v.options)
 }
 
 // check puts the flags into options.
-func (v *evalCommand) check() (o eval.Options, err error) {
-	if err := v.prepare(); err != nil {
-		return o, err
+func (v *evalCommand) check() (err error) {
+	if err := cmp.Or(v.prepare(), v.speakers.Check()); err != nil {
+		return err
 	}
-	if err = v.speakers.Check(); err != nil {
-		return o, err
+	if v.opt.Speakers, err = v.speakers.Options(context.Background(), v.Env, &v.sound); err != nil {
+		return err
 	}
-	v.opt.Speakers, err = v.speakers.Options(context.Background(), v.Env, &v.sound)
-	if o.Speakers = v.opt.Speakers != nil; err != nil {
-		return o, err
+	v.options = eval.Options{
+		Dir: v.out, Workers: v.batch, Limit: v.data.Limit, Sound: v.sound.Input, Speakers: v.opt.Speakers != nil,
 	}
 	if v.shard != "" {
-		if o.Shard, err = parseShard(v.shard); err != nil {
-			return o, cli.Usagef("--%w", err)
+		if v.options.Shard, err = parseShard(v.shard); err != nil {
+			return cli.Usagef("--%w", err)
 		}
 	}
-	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.Limit, v.sound.Input
-	return o, nil
+	return nil
 }
 
 // indexVariable is the index of a pod among those of its Job, from 0.

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,19 +68,11 @@ func (j *Job) Args() (args []string) {
 
 // Check reports the first flag with an unusable value, and why a report could not be
 // written, before hours of work.
-func (j *Job) Check() (err error) {
-	if err := j.report.check(); err != nil {
-		return err
-	}
-	_, err = j.check()
-	return err
-}
+func (j *Job) Check() error { return cmp.Or(j.report.check(), j.check()) }
 
-// Options say how rows are run: how many at the same time, how many in all, and how their
-// sound is opened.
-func (j *Job) Options() eval.Options {
-	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input, Speakers: j.speakers.Voices != nil}
-}
+// Options say how rows are run, once Check has been called: how many at the same time, how many in all, and how
+// their sound is opened.
+func (j *Job) Options() eval.Options { return j.options }
 
 // Dataset is what --dataset names.
 func (j *Job) Dataset() string { return j.data.Path }
