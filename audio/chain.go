@@ -3,6 +3,7 @@ package audio
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"verity/internal/show"
 )
@@ -81,7 +82,7 @@ func (c *chain) finish() error {
 	c.found.add(m, base)
 	end := base + m.shape.seconds(m.frame)
 	switch {
-	case m.frame < m.shape.promised && !src.inexact:
+	case m.frame < m.shape.promised && !slices.ContainsFunc(src.gaps, func(g gap) bool { return g.from == g.to }):
 		promised := base + m.shape.seconds(m.shape.promised)
 		c.found.short(fmt.Sprintf("the file ends after %.2f s of %.2f s: copy it again", end, promised))
 	case src.cut:

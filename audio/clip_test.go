@@ -84,16 +84,6 @@ func TestOpenReaderRefusesEarly(t *testing.T) {
 	}
 }
 
-func TestOpenErrors(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Open(t.Context(), filepath.Join(dir, "none.wav")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no such file: error %v", err)
-	}
-	if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "directory") {
-		t.Errorf("directory: error %v", err)
-	}
-}
-
 // TestFileShrinks cuts a file short between the two passes.
 func TestFileShrinks(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.wav")

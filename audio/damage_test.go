@@ -226,20 +226,6 @@ func TestJoinedMany(t *testing.T) {
 	}
 }
 
-// TestOneFile: a file is one file. Of files of other formats that were joined, the first is read.
-func TestOneFile(t *testing.T) {
-	for name := range reference(t) {
-		if chained(name) {
-			continue
-		}
-		first := readTestdata(t, name)
-		d, want := decodeAll(slices.Concat(first, readTestdata(t, "damage/pages.opus")), Input{}), decodeAll(first, Input{})
-		if d.err != nil || !slices.Equal(d.samples, want.samples) {
-			t.Errorf("%s: %d samples, want %d; %v, %q", name, len(d.samples), len(want.samples), d.err, d.warnings())
-		}
-	}
-}
-
 // oggSize returns the size of the page that b begins with.
 func oggSize(b []byte) int {
 	size := 27 + int(b[26])

@@ -8,10 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-
-	"verity/internal/testing/needs"
 )
 
 // unknownLength sets the number of samples in a FLAC file's header to 0.
@@ -108,25 +105,5 @@ func TestChannel(t *testing.T) {
 	_, err := Input{Channel: 4}.Open(t.Context(), name)
 	if want := name + ": channel 4: the file has only 3 channels; 0 is the mean of all"; fmt.Sprint(err) != want {
 		t.Errorf("error = %v, want %q", err, want)
-	}
-}
-
-// TestSharedFaults reads the two sound files of the collection of faults.
-func TestSharedFaults(t *testing.T) {
-	c, err := Open(t.Context(), needs.SharedFile(t, "faults/id3v1.flac"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if pcm, err := readAll(t, c); len(pcm) != 33360 || err != nil {
-		t.Errorf("id3v1.flac: %d samples, %v; want 33360", len(pcm), err)
-	}
-	w, err := Open(t.Context(), needs.SharedFile(t, "faults/trunc.wav"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if _, err := readAll(t, w); err != nil || !w.Truncated() || !strings.Contains(w.Warnings()[0], "the file ends after 3.12 s of 9.98 s") {
-		t.Errorf("trunc.wav: %v, truncated %t, %q", err, w.Truncated(), w.Warnings())
 	}
 }

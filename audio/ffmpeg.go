@@ -139,13 +139,7 @@ func (m media) clockFilter() string {
 		"if(between(ld(0),ld(1),ld(1)+%d/TB),ld(0),ld(1))',aresample=async=1:first_pts=0", m.begin(), maxSilence)
 }
 
-// maxFFmpeg is the most samples of each channel that are read of one stream: two days at 192 kHz.
-const maxFFmpeg = 48 * 3600 * 192000
-
 func (f *ffmpeg) next() (packet, error) {
-	if f.pos > maxFFmpeg {
-		return packet{}, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
-	}
 	p, err := f.pcmReader.next()
 	if err == nil || f.cmd == nil {
 		return p, err

@@ -8,12 +8,10 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"verity/internal/testing/needs"
@@ -159,18 +157,6 @@ func TestFFmpegFailsLate(t *testing.T) {
 	}
 }
 
-// warnings reads a file to its end by a program that stands for ffmpeg.
-func warnings(t *testing.T, program, name string) (string, error) {
-	t.Helper()
-	c, err := Input{FFmpeg: program}.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, err = readAll(t, c)
-	return strings.Join(c.Warnings(), " "), err
-}
-
 // TestFFmpegStops wants a program that hangs killed with the context, and at Close.
 func TestFFmpegStops(t *testing.T) {
 	hang := fakeFFmpeg(t, "exec sleep 600")
@@ -189,21 +175,6 @@ func TestFFmpegStops(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestFFmpegBroken: the messages of the program are read only after its end, however a read fails.
-func TestFFmpegBroken(t *testing.T) {
-	chatty := fakeFFmpeg(t, `echo "[error] and on" >&2; `+written(t, 8000, make([]float32, 20000)...)+`while :; do echo "and so on" >&2; done`)
-	c, err := Input{FFmpeg: chatty}.Open(t.Context(), unreadable(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	f := c.whole.now.mix.src.in.(*ffmpeg)
-	f.file.pipe.r = iotest.ErrReader(errors.New("broken pipe"))
-	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "and on") || f.cmd != nil {
-		t.Errorf("error = %v, the program has ended: %t", err, f.cmd == nil)
 	}
 }
 
@@ -261,47 +232,4 @@ func (c *nothing) Read(b []byte) (int, error) {
 	}
 	c.left -= n
 	return n, nil
-}
-
-// TestFFmpegContainers makes a file of each container here: as it is there is no warning. Cut, there
-// is one where ffmpeg reports it.
-func TestFFmpegContainers(t *testing.T) {
-	program := needs.Program(t, "ffmpeg")
-	for name, tt := range map[string]struct {
-		args    string
-		reports bool
-	}{
-		"aac.m4a": {"", true}, "fast.m4a": {"-movflags +faststart", true}, "alac.m4a": {"-c:a alac", true}, "aac.3gp": {"-c:a aac", true},
-		"aac.mka": {"-c:a aac", true}, "a.wma": {"-c:a wmav2", false}, "pcm.avi": {"-c:a pcm_s16le", false}, "aac.flv": {"-c:a aac", false},
-		"a.w64": {"", false}, "ima.wav": {"-c:a adpcm_ima_wav", false}, "a.aac": {"", false}, "a.ac3": {"", false}, "a.ts": {"-c:a aac", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), name)
-			args := strings.Fields("-v error -f lavfi -i sine=duration=3:sample_rate=16000 " + tt.args)
-			if out, err := exec.Command(program, append(args, path)...).CombinedOutput(); err != nil {
-				t.Skipf("needs an encoder of ffmpeg: %s: %s", err, out)
-			}
-			file, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := warnings(t, program, path); err != nil || got != "" {
-				t.Fatalf("whole: %v, warnings %q", err, got)
-			}
-			if err := os.WriteFile(path, file[:len(file)*6/10], 0o666); err != nil {
-				t.Fatal(err)
-			}
-			c, err := Open(t.Context(), path)
-			if errors.Is(err, ErrUnsupported) { // ffmpeg cannot read it at all
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if _, err := readAll(t, c); err != nil || tt.reports && len(c.Damaged()) == 0 {
-				t.Errorf("cut: %v, damaged %v, warnings %q", err, c.Damaged(), c.Warnings())
-			}
-		})
-	}
 }

@@ -88,22 +88,35 @@ func (f *file) arrived(at int64) int64 {
 	return max(f.pipe.arrived(f.from+at), 1)
 }
 
-// find returns the first place of a pattern from a place on, or -1.
-func (f *file) find(at int64, pattern string) int64 {
+// find returns the first place, from a place on, where a pattern stands whose head, the bytes from there on, passes is,
+// or -1. It reads the file once, however often the pattern occurs.
+func (f *file) find(at int64, pattern string, is func(head []byte) bool) int64 {
 	b := make([]byte, 1<<16)
 	for at < f.size {
 		n, err := f.ReadAt(b, at)
-		if i := bytes.Index(b[:n], []byte(pattern)); i >= 0 {
-			return at + int64(i)
+		end := n
+		if err == nil { // heads from there on are whole in what is read next
+			end = n - sniffLen + 1
 		}
-		overlap := len(pattern) - 1
-		if err != nil || n <= overlap {
+		for i := 0; i < end; i++ {
+			next := bytes.Index(b[i:n], []byte(pattern))
+			if i += next; next < 0 || i >= end {
+				break
+			}
+			if is(b[i:min(i+sniffLen, n)]) {
+				return at + int64(i)
+			}
+		}
+		if err != nil {
 			break
 		}
-		at += int64(n - overlap)
+		at += int64(end)
 	}
 	return -1
 }
+
+// isAny passes every head to file.find.
+func isAny([]byte) bool { return true }
 
 // A cursor reads a file in order.
 type cursor struct {

@@ -16,7 +16,6 @@ type findings struct {
 	sentences []string // about sound that is missing at the end of a stream: the first maxListed, and the last
 	gaps      []Gap
 	why       error // of the first gap
-	bad       int64 // samples that are no numbers
 	peak      float64
 	opposed   bool // channels cancel one another in their mean
 }
@@ -27,7 +26,6 @@ const maxListed = 5
 // add adds what mixing a stream has shown, which begins at base seconds.
 func (f *findings) add(m *mixer, base float64) {
 	f.peak = max(f.peak, m.peak)
-	f.bad += m.src.bad
 	f.opposed = f.opposed || m.mean < m.power/1000 // 30 dB
 	for _, g := range m.src.gaps {
 		if f.why == nil {
@@ -73,9 +71,6 @@ func (f findings) damage() string {
 		}
 	}
 	why := detail(f.why)
-	if f.bad > 0 {
-		why += fmt.Sprintf("; samples of this kind: %d", f.bad)
-	}
 	if n == 1 && silence == "" {
 		return fmt.Sprintf("damaged %s: %s", places[0], why)
 	}

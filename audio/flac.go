@@ -145,7 +145,7 @@ func (f *flacReader) resume(why error) (packet, error) {
 		return packet{}, f.finish(why)
 	}
 	for at := f.at + 1; ; at++ {
-		if at = f.header(at); at < 0 {
+		if at = f.file.find(at, "\xff", isFLACFrame); at < 0 {
 			return packet{}, f.finish(why)
 		}
 		if f.tries++; f.tries > maxDamage {
@@ -159,33 +159,6 @@ func (f *flacReader) resume(why error) (packet, error) {
 			return p, err
 		}
 	}
-}
-
-// header returns the place of the first frame header from a place on, or -1. It reads the file once, however
-// much looks like a header.
-func (f *flacReader) header(at int64) int64 {
-	const most = 16 // bytes of a header
-	b := make([]byte, 1<<16)
-	for at < f.file.size {
-		n, err := f.file.ReadAt(b, at)
-		for i := 0; i < n; i++ {
-			next := bytes.IndexByte(b[i:n], 0xff)
-			if next < 0 {
-				break
-			}
-			if i += next; err == nil && n-i < most {
-				break // it is whole in what is read next
-			}
-			if isFLACFrame(b[i:min(i+most, n)]) {
-				return at + int64(i)
-			}
-		}
-		if err != nil {
-			break
-		}
-		at += int64(n - most + 1)
-	}
-	return -1
 }
 
 // isFLACFrame reports whether head begins a frame. Forbidden values are checked first: the library allocates

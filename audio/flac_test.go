@@ -135,26 +135,3 @@ func TestFLACSearch(t *testing.T) {
 		}
 	}
 }
-
-func TestFLACErrors(t *testing.T) {
-	whole := readFLAC(t, "16")
-	noInfo := bytes.Clone(whole)
-	noInfo[4] = 6 // a picture
-	for _, tt := range []struct {
-		why  string
-		file []byte
-		want string
-	}{
-		{"cut off in the header", whole[:20], "FLAC header"},
-		{"cut off in the first frame", whole[:200], "FLAC frame at byte 86"},
-		{"a picture first", noInfo, "want a STREAMINFO block"},
-	} {
-		c, err := openBytes(tt.file)
-		if err == nil {
-			_, err = readAll(t, c)
-		}
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error = %v, want ErrMalformed with %q", tt.why, err, tt.want)
-		}
-	}
-}

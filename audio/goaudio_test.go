@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,23 +125,4 @@ func compareGoAudio(t *testing.T, files map[string][]byte, least int) {
 		t.Errorf("%d of %d files were read by go-audio/wav, want %d and more", library, len(files), least)
 	}
 	t.Logf("%d of %d files", library, len(files))
-}
-
-// BenchmarkReadWAV30s reads 30 s of 16 bits, by go-audio/wav and by our reader.
-func BenchmarkReadWAV30s(b *testing.B) {
-	file := riff(chunk("fmt ", fmtBody(tagPCM, 1, SampleRate, 16)), chunk("data", make([]byte, 2*30*SampleRate)))
-	unsized := bytes.Clone(file)
-	copy(unsized[40:], "\xff\xff\xff\xff")
-	for name, file := range map[string][]byte{"go-audio": file, "own": unsized} {
-		b.Run(name, func(b *testing.B) {
-			buf := make([]float32, 1<<14)
-			b.ReportAllocs()
-			for b.Loop() {
-				c, err := openBytes(file)
-				for err == nil {
-					_, err = c.Read(buf)
-				}
-			}
-		})
-	}
 }

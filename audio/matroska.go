@@ -151,7 +151,7 @@ func (m *mkvReader) resume(at int64, why error) error {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
 	m.lost = cmp.Or(m.lost, why)
-	next := m.file.find(at+1, mkvClusterID)
+	next := m.file.find(at+1, mkvClusterID, isAny)
 	if m.cut = next < 0; m.cut {
 		return io.EOF
 	}

@@ -57,7 +57,6 @@ func (m *mixer) sample(frame []float64) float32 {
 		if !(a <= tooLoud) {
 			why := badSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
 			m.src.addGap(m.frame, m.frame+1, int64(m.shape.rate)/100, why)
-			m.src.bad++
 			frame[c], v, a = 0, 0, 0
 		}
 		m.peak = max(m.peak, a)

@@ -59,7 +59,7 @@ func TestNoNumbers(t *testing.T) {
 		}
 		want := []Gap{{0, 1. / 16000}, {0.5, 8102. / 16000}, {15999. / 16000, 1}}
 		warning := strings.Join(c.Warnings(), "\n")
-		if !slices.Equal(c.Damaged(), want) || !strings.Contains(warning, "in 3 places") || !strings.Contains(warning, "samples of this kind: 5") ||
+		if !slices.Equal(c.Damaged(), want) || !strings.Contains(warning, "in 3 places") ||
 			strings.Contains(warning, "scaled") {
 			t.Errorf("%s: damaged %v, %q", name, c.Damaged(), warning)
 		}

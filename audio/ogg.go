@@ -74,12 +74,7 @@ func (o *oggReader) ending() ending {
 
 // findPage returns the first place from at on where an Ogg page with some flags begins, or 0.
 func findPage(f *file, at int64, flags byte) int64 {
-	for at = f.find(at, "OggS\x00"); at >= 0; at = f.find(at+1, "OggS\x00") {
-		if head := f.head(at); len(head) > 5 && head[5]&flags == flags {
-			return at
-		}
-	}
-	return 0
+	return max(0, f.find(at, "OggS\x00", func(head []byte) bool { return len(head) > 5 && head[5]&flags == flags }))
 }
 
 func (o *oggReader) next() (packet, error) {
@@ -143,7 +138,7 @@ func (o *oggReader) damaged(thing string, err error) error {
 	if o.last && tagSize(o.file.head(o.at)) > 0 {
 		return io.EOF
 	}
-	at := o.file.find(o.at+1, "OggS")
+	at := o.file.find(o.at+1, "OggS", isAny)
 	if at < 0 {
 		return io.EOF
 	}

@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -108,16 +107,5 @@ func TestResamplerMemory(t *testing.T) {
 		if bytes := 4*len(r.rows) + 8*len(r.h.table); bytes > 2<<20 {
 			t.Errorf("%d Hz: tables of %d bytes, want at most 2 MiB", rate, bytes)
 		}
-	}
-}
-
-func BenchmarkResample30s(b *testing.B) {
-	for _, rate := range []int{8000, 44100, 44101, 48000} {
-		pcm := testSignal("noise", 30*rate)
-		b.Run(fmt.Sprint(rate), func(b *testing.B) {
-			for b.Loop() {
-				resample(b, pcm, rate, 1<<20)
-			}
-		})
 	}
 }

@@ -115,16 +115,14 @@ type source struct {
 	late   int64 // frames of silence before the sound, which starts late
 	pcm    []float64
 
-	lost    error // why sound before the next packet is lost
-	inexact bool  // the length of a loss is unknown
-	failed  int   // packets in a row that could not be decoded
+	lost   error // why sound before the next packet is lost
+	failed int   // packets in a row that could not be decoded
 }
 
 // A damageLog is the damage that reading a source has shown. It is complete at the end.
 type damageLog struct {
 	ending
 	gaps []gap // in order; at most maxGaps
-	bad  int64 // samples that are no numbers
 }
 
 // A gap is a stretch whose sound is lost. Silence replaces it, if its length is known.
@@ -238,7 +236,7 @@ func (s *source) place(p packet, pcm []float64) {
 	}
 	if s.placed = true; s.lost != nil {
 		s.addGap(s.frames, s.frames+s.quiet, 0, s.lost)
-		s.lost, s.inexact = nil, s.inexact || s.quiet == 0
+		s.lost = nil
 	}
 	s.emit(pcm, p.limit)
 }

@@ -148,35 +148,6 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestLoudFrames doubles the samples of a frame up to tooLoud: nothing overflows.
-func TestLoudFrames(t *testing.T) {
-	for _, bins := range []int{1, 80, 201} {
-		a := newAnalyzer(bins)
-		x := frameAt(7, testSignal("chirp", 20000))
-		quiet, _ := frameOf(a, x)
-		for d := 0; math.Ldexp(1, d) <= tooLoud; d++ {
-			loud := make([]float32, len(x))
-			for i, v := range x {
-				loud[i] = float32(math.Ldexp(float64(v), d))
-			}
-			row, _ := frameOf(a, loud)
-			for b := range quiet {
-				want := float64(quiet[b]) + float64(2*d)*math.Log10(2)
-				if quiet[b] > logFloor && !(math.Abs(float64(row[b])-want) <= 1e-5) {
-					t.Errorf("%d bins: bin %d of a frame 2^%d times as loud is %v, want %v", bins, b, d, row[b], want)
-				}
-			}
-		}
-		// The most that a frame can hold, after filters that overshoot.
-		for i := range x {
-			x[i] = float32(math.Copysign(4*tooLoud, math.Sin(float64(i))))
-		}
-		if row, _ := frameOf(a, x); !(slices.Max(row) < 38) {
-			t.Errorf("%d bins: log power %v", bins, slices.Max(row))
-		}
-	}
-}
-
 // TestMelBits holds the bits of the whole front end, which no instruction set and no
 // version of Go may change.
 func TestMelBits(t *testing.T) {

@@ -199,17 +199,6 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	for _, o := range []Options{{Threshold: 1.5}, {Threshold: math.NaN()}} {
-		if o.Check() == nil {
-			t.Errorf("%+v passes", o)
-		}
-	}
-	if err := (Options{}).Check(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestWeights checks the hash of the embedded file.
 func TestWeights(t *testing.T) {
 	const want = "2ff111bbd149549f539bdc239b24c3c124353bdd814a8486ec5025574466970f"
