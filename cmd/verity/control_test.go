@@ -69,8 +69,8 @@ func TestControlCharacters(t *testing.T) {
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
-		if c.Name() == "listen" {
-			return // it would hear the room
+		if c.Name() == "listen" || c.Name() == "decode" {
+			return // it would hear the room; it writes samples
 		}
 		path := strings.Fields(c.CommandPath())[1:]
 		rest := []string{"absent" + odd}
