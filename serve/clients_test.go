@@ -61,9 +61,6 @@ var clients = []recordedRequest{
 	{"curl to whisper-asr-webservice, a file", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
 	}, "/asr?encode=true&task=transcribe&word_timestamps=true&output=json", `"word":" nine"`},
-	{"whisper-asr-webservice without parameters", nil, []part{
-		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
-	}, "/asr", "one\nnine seven\nsix"},
 	{"curl to whisper.cpp's server", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="jfk.wav"`, ""},
 		{`Content-Disposition: form-data; name="temperature"`, "0.0"},

@@ -55,9 +55,7 @@ func TestModelNames(t *testing.T) {
 		}
 	}
 	settle(t, s)
-	for own, asked := range map[string]string{
-		"whisper-large-v3-turbo": "turbo", "large-v3": "large", "faster-whisper-tiny.en": "openai/whisper-tiny.en",
-	} {
+	for own, asked := range map[string]string{"whisper-large-v3-turbo": "turbo", "faster-whisper-tiny.en": "openai/whisper-tiny.en"} {
 		if canonicalName(own) != canonicalName(asked) {
 			t.Errorf("%s is not %s", asked, own)
 		}
@@ -78,10 +76,7 @@ func TestModelNames(t *testing.T) {
 // then, nor with a full queue, nor while it shuts down.
 func TestReadiness(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1, Waiting: -1})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	get := func(path string) (int, string) {
 		r, err := http.Get("http://" + l.Addr().String() + path)
 		if err != nil {
@@ -131,9 +126,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("after the end: %d", code)
 	}
 	failure := errors.New("no such model")
-	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	l = must(net.Listen("tcp", "127.0.0.1:0"))
 	if err := Run(t.Context(), func(context.Context) (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
 		t.Errorf("a model that cannot be loaded: %v", err)
 	}
@@ -183,10 +176,7 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

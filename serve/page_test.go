@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path"
@@ -21,21 +19,10 @@ func TestPageServed(t *testing.T) {
 		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css",
 		"/page/worklet.js": "text/javascript", "/page/sample.mp3": "audio/mpeg",
 	} {
-		r, err := http.Get(h.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Body.Close()
+		r, _ := ask(t, "GET", h.URL+path, nil)
 		policy := r.Header.Get("Content-Security-Policy")
-		again, err := http.NewRequest("GET", h.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again.Header.Set("If-None-Match", r.Header.Get("ETag"))
-		if kept, err := http.DefaultClient.Do(again); err != nil || kept.StatusCode != 304 {
-			t.Errorf("%s again: %v %v", path, kept, err)
-		} else {
-			kept.Body.Close()
+		if kept, _ := ask(t, "GET", h.URL+path, nil, "If-None-Match", r.Header.Get("ETag")); kept.StatusCode != 304 {
+			t.Errorf("%s again: %v", path, kept)
 		}
 		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) ||
 			!strings.Contains(policy, "default-src 'none'; script-src 'self';") {
@@ -47,18 +34,6 @@ func TestPageServed(t *testing.T) {
 // TestPageSubtitles: the subtitles of the page are those of the command line, whatever the transcript says.
 func TestPageSubtitles(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	ask := func(format, body string) string {
-		r, err := http.Post(h.URL+"/page/subtitles?format="+format, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		answer, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.Status + "\n" + string(answer)
-	}
 	const body = `{"duration": 4, "segments": [{"speaker": "Ann & Bo", "start": 0.5, "end": 2, "text": "Ask not.",
 		"words": [{"word": "Ask", "start": 0.5, "end": 1}, {"word": " not.", "start": 1, "end": 1.2}]}]}`
 	for _, x := range [][3]string{
@@ -68,7 +43,8 @@ func TestPageSubtitles(t *testing.T) {
 		{"", body, "400 "},
 		{"srt", `{"segments": [{"words": [{"word": "` + strings.Repeat("\u0301", 4000) + `"}, {"word": "́", "start": -1e300, "end": 1e300}]}]}`, "200 "},
 	} {
-		if got := ask(x[0], x[1]); !strings.HasPrefix(got, x[2]) {
+		r, answer := ask(t, "POST", h.URL+"/page/subtitles?format="+x[0], strings.NewReader(x[1]))
+		if got := r.Status + "\n" + answer; !strings.HasPrefix(got, x[2]) {
 			t.Errorf("%.300s as %q: got %.300q, want %q", x[1], x[0], got, x[2])
 		}
 	}

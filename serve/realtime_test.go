@@ -283,16 +283,10 @@ func TestBadEvents(t *testing.T) {
 		{`{`, "", "The event: not JSON: unexpected end"},
 		{`[]`, "", "The event: got JSON of type array, want an object"},
 		{`{"type":7}`, "type", "type: got JSON of type number, want a string"},
-		{`{"type":"input_audio_buffer.append","audio":[1,2]}`, "audio", "audio: got JSON of type array, want a string"},
 		{`{"type":"response.create"}`, "type", "response.create"},
 		{`{"type":"input_audio_buffer.append","audio":"AA*A"}`, "audio", "audio: want base64, got something else at byte 2"},
 		{`{"type":"input_audio_buffer.commit"}`, "", "nothing to commit"},
 		{`{"type":"session.update"}`, "session", "session: it is missing"},
-		{`{"type":"session.update","session":"fast"}`, "session", "session: got JSON of type string, want an object"},
-		{`{"type":"session.update","session":{"include":"words"}}`, "session.include",
-			"got JSON of type string, want an array"},
-		{`{"type":"session.update","session":{"audio":{"input":{"format":"pcm16"}}}}`, "session.audio.input.format",
-			"got JSON of type string, want an object"},
 		{`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000.5}}}}}`,
 			"session.audio.input.format.rate", "got JSON of type number, want a whole number"},
 		{`{"type":"session.update","session":{"type":"response"}}`, "session.type", "want transcription or realtime"},
@@ -310,18 +304,13 @@ func TestBadEvents(t *testing.T) {
 		{input(`"turn_detection":{"type":"wake_word"}`), "session.audio.input.turn_detection.type", "want server_vad"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection.threshold",
 			"session.audio.input.turn_detection.threshold: got 7"},
-		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection.silence_duration_ms",
-			"silence_duration_ms"},
 		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection.silence_duration_ms",
 			"got 0: want 32 to 30000"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection.threshold",
-			"threshold: got 0"},
 		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection.prefix_padding_ms",
 			"padding_ms: got -1"},
 		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`),
 			"session.audio.input.transcription.prompt", "at most 65536"},
 		{appending(make([]float32, 24000*maxMessageSeconds+1)), "audio", "got 2880002 bytes, want at most 2880000"},
-		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "got JSON of type number, want an object"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":"high"}`),
 			"session.audio.input.turn_detection.threshold", "got JSON of type string, want a number"},
 	}
@@ -605,10 +594,7 @@ func TestSessionIgnored(t *testing.T) {
 // TestSessionShutdown: on shutdown, the sound so far is transcribed and the client gets an error event.
 func TestSessionShutdown(t *testing.T) {
 	_, s := newServer(t, Options{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- runLoaded(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
@@ -655,10 +641,7 @@ func TestSessionShutdown(t *testing.T) {
 // TestGraceUnread: a client that does not read does not delay the end of the grace period.
 func TestGraceUnread(t *testing.T) {
 	_, s := newServer(t, Options{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

@@ -43,10 +43,7 @@ func TestVADFields(t *testing.T) {
 		{"within itself", nil, []field{{"chunking_strategy", `{"type":"auto","":{"type":"auto"}}`}}, nil, true},
 		{"another kind", nil, []field{{"chunking_strategy", "semantic"}}, nil, true},
 		{"no number", nil, []field{{"chunking_strategy[threshold]", "loud"}}, nil, true},
-		{"too much", nil, []field{{"chunking_strategy[threshold]", "1.5"}}, nil, true},
-		{"before", nil, []field{{"chunking_strategy[prefix_padding_ms]", "-3"}}, nil, true},
 		{"days", nil, []field{{"chunking_strategy[silence_duration_ms]", "86400000"}}, nil, true},
-		{"perhaps", nil, []field{{"vad_filter", "perhaps"}}, nil, true},
 	} {
 		s := must(New(m, Options{Decoding: transcribe.Options{VAD: tt.server}}))
 		q := &request{api: openAI, decoding: s.opt.Decoding}
@@ -166,10 +163,7 @@ func TestFields(t *testing.T) {
 		ignored     bool
 	}{
 		{"hotwords", "seven", 200, false}, {"beam_size", "2", 200, false}, {"beam_size", "many", 400, false},
-		{"beam_size", "1000000", 400, false},
-		{"beam-size", "2", 200, false},
-		{"prefix", "one", 200, true}, {"clip_timestamps", "0,1", 200, true}, {"threads", "64", 200, true},
-		{"listen", ":1", 200, true},
+		{"beam-size", "2", 200, false}, {"prefix", "one", 200, true}, {"listen", ":1", 200, true},
 	} {
 		r, body := post(t, h.URL+transcriptions, wav(t), field{tt.name, tt.value})
 		if r.StatusCode != tt.status || (r.Header.Get(ignoredHeader) != "") != tt.ignored {

@@ -219,15 +219,7 @@ func TestNoZombies(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs ffmpeg: and Linux")
 	}
-	m4a := filepath.Join(t.TempDir(), "talk.m4a")
-	if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", m4a).CombinedOutput(); err != nil {
-		t.Skipf("needs an encoder of ffmpeg: ffmpeg writes no AAC: %v %s", err, out)
-	}
-	data, err := os.ReadFile(m4a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := field{"file", string(data)}
+	file := foreign(t, "talk.m4a")
 	before := children(t)
 	for name, tt := range map[string]struct {
 		o      Options

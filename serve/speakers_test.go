@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -35,24 +34,10 @@ func twoSpeakers(t *testing.T) []byte {
 // otherReader is a recording of a woman.
 const otherReader = "84-121123-0003.flac"
 
-func samplesOf(t *testing.T, name string, from, to float64) (pcm []float32) {
+// samplesOf returns a part of a file, in seconds.
+func samplesOf(t *testing.T, name string, from, to float64) []float32 {
 	t.Helper()
-	clip, err := audio.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clip.Close()
-	piece := make([]float32, audio.SampleRate)
-	for {
-		n, err := clip.Read(piece)
-		pcm = append(pcm, piece[:n]...)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	pcm := soundOf(t, name)
 	return pcm[int(from*audio.SampleRate):min(int(to*audio.SampleRate), len(pcm))]
 }
 

@@ -17,10 +17,7 @@ import (
 func wyomingServer(t *testing.T, o Options) (*Server, string) {
 	t.Helper()
 	_, s := newServer(t, o)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeWyoming(l) }()
 	t.Cleanup(func() {
@@ -145,13 +142,11 @@ func TestWyomingErrors(t *testing.T) {
 		"GET / HTTP/1.1\r\n":                  "not JSON",
 		"[]\n":                                "want an object",
 		strings.Repeat("x", maxWyomingLine+1): "more than 65536 bytes",
-		`{"type":"audio-chunk","payload_length":-1}` + "\n":                                                   "payload, want at most",
 		`{"type":"audio-chunk","payload_length":999999999}` + "\n":                                            "payload, want at most",
 		`{"type":"transcribe","data_length":99999999}` + "\n":                                                 "of data",
 		`{"type":"transcribe","data_length":3}` + "\n" + `{x}`:                                                "transcribe: not JSON",
 		`{"type":"transcribe","data":{"language":7}}` + "\n":                                                  "language: got JSON of type number",
 		`{"type":"audio-chunk"}` + "\n":                                                                       "no audio-start",
-		`{"type":"audio-stop"}` + "\n":                                                                        "no audio-start",
 		`{"type":"audio-start","data":{"rate":0,"width":2,"channels":1}}` + "\n":                              "got 0 Hz",
 		`{"type":"audio-start","data":{"rate":16000,"width":9,"channels":99}}` + "\n":                         "9 bytes and 99 channels",
 		start + `{"type":"audio-chunk","payload_length":65500}` + "\n" + strings.Repeat("x", 65500):           "more than 65536 bytes",
