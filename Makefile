@@ -71,7 +71,7 @@ vet: ## go vet for this machine (VET), and assembly of arm64
 
 race: ## tests of packages that start goroutines, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
-		CGO_ENABLED=1 go test -vet=off -race -short -timeout 10m -cpu 4 $(SHARED); \
+		CGO_ENABLED=1 go test -vet=off -race -short -timeout 30m -cpu 4 $(SHARED); \
 	else \
 		echo "*** SKIPPED: make race needs a C compiler ($$(go env CC)) ***"; \
 	fi
@@ -81,7 +81,7 @@ race: ## tests of packages that start goroutines, under the race detector
 bits: ## the same results from every instruction set
 	@for off in avx512,avxvnni avx512,avx2; do \
 		echo "VERITY_DISABLE=$$off"; \
-		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 10m -run '$(SAME)' $(BITS) || exit 1; \
+		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 30m -run '$(SAME)' $(BITS) || exit 1; \
 	done
 
 # Each package is built for fuzzing once, not for every target. New inputs are kept where

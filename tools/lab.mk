@@ -38,8 +38,8 @@ vulnerabilities: ## govulncheck: known vulnerabilities in code that the program 
 # VERITY_DISABLE=avx512,avx2 runs the same reference in make bits, so one hash of the whole model is
 # enough.
 purego: ## the tests of kernels without any assembly
-	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
-	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./decoder
+	go test -vet=off -count=1 -short -timeout 30m -tags purego ./internal/kernel ./parallel
+	go test -vet=off -count=1 -short -timeout 30m -tags purego -run 'TestDemoHash/^f16$$' ./decoder
 
 # Processors of three tiers: i8mm, dotprod, and NEON alone. Each takes some seven minutes on two
 # cores, and five more with ARM64_MODEL. CI runs arm64-short: one tier, a few tests of kernels. Each runs
@@ -111,7 +111,7 @@ verity-beam: ## build ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.m
 # package of the engine, for a minute of processor time: make cluster does that.
 cluster-test: ## tests of the module cmd/verity-beam, in one process
 	@if out=$$(cd cmd/verity-beam && go mod download 2>&1); then \
-		cd cmd/verity-beam && go test -mod=mod -vet=off $(QUICKLY) -timeout 10m ./... ; \
+		cd cmd/verity-beam && go test -mod=mod -vet=off $(QUICKLY) -timeout 30m ./... ; \
 	else \
 		echo "$$out" | tail -n 3; \
 		echo "*** SKIPPED: make cluster-test cannot fetch the modules of the cluster engine ***"; \
@@ -193,7 +193,7 @@ page: build ## the server page and reports in Chromium, with axe-core; pictures 
 # A module of its own, so that the program does not depend on it.
 clients-go: ## OpenAI's Go client against the server: formats, streaming, live sound, errors
 	@if (cd tools/clients && go mod download) >/dev/null 2>&1; then \
-		cd tools/clients && go test -vet=off $(QUICKLY) -count=1 -timeout 10m . ; \
+		cd tools/clients && go test -vet=off $(QUICKLY) -count=1 -timeout 30m . ; \
 	else \
 		echo "*** SKIPPED: OpenAI's Go client is not here and cannot be fetched ***"; \
 	fi

@@ -104,22 +104,34 @@ var formatFlags = map[string]string{
 	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
 }
 
-// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags.
+// foreignFlags are flags of whisper.cpp that would be read as one of ours and its value: -ml as -m l.
+var foreignFlags = []string{"-ml", "-mc", "-of", "-ot", "-on", "-owts", "-di", "-dl", "-dtw", "-fa", "-fs", "-lpt", "-ls", "-tp", "-tr", "-tpi", "-tdrz", "-ac", "-et", "-vm", "-nf"}
+
+// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Two hyphens make
+// foreignFlags unknown, and True or False after a flag is its value, as in programs of Python.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
 		completeFlags(root)
 		return append(args[:1:1], withCommand(root, args[1:])...)
 	}
-	args = slices.Clone(withCommand(root, args))
-	for i, arg := range args {
-		if format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]; format != "" {
-			args[i] = "--output-format=" + format
-		} else if arg == "--" {
-			break
+	var out []string
+	for i, arg := range withCommand(root, args) {
+		last := len(out) - 1
+		switch format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]; {
+		case arg == "--":
+			return append(out, withCommand(root, args)[i:]...)
+		case format != "":
+			arg = "--output-format=" + format
+		case slices.Contains(foreignFlags, arg):
+			arg = "-" + arg
+		case (arg == "True" || arg == "False") && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
+			out[last] += "=" + arg
+			continue
 		}
+		out = append(out, arg)
 	}
-	return args
+	return out
 }
 
 // isTerminal reports whether f is a terminal that understands escape sequences.

@@ -34,7 +34,7 @@ func FlagError(c *cobra.Command, err error) error {
 		if all := unknown.GetSpecifiedShortnames(); len(all) > 1 {
 			of = ", of -" + all + "; long flags begin with two hyphens"
 		}
-		return noFlag("-" + unknown.GetSpecifiedName() + of)
+		return noFlag(c, "-"+unknown.GetSpecifiedName()+of)
 	case errors.As(err, &missing):
 		name, kind := missing.GetFlag().Name, missing.GetFlag().Value.Type()
 		return Usagef("--%s: the value is missing; want --%s %s", name, name, strings.ToUpper(kind))
@@ -65,13 +65,19 @@ func unknownFlag(c *cobra.Command, typed string) error {
 			return Usagef("there is no flag --%s: use %s --%s", typed, other.CommandPath(), name)
 		}
 	}
-	return noFlag("--" + typed)
+	return noFlag(c, "--"+typed)
 }
 
 // noFlag returns the error of a flag that no command has.
-func noFlag(typed string) error {
-	return UsageError{NeedHelp: true, Err: fmt.Errorf("there is no flag %s; docs/GUIDE.md, \"Coming from another program\", "+
-		"lists the flags of whisper, whisper.cpp and faster-whisper", typed)}
+func noFlag(c *cobra.Command, typed string) error {
+	hint := ""
+	switch name := c.Name(); {
+	case name == "serve" && (typed == "--port" || typed == "--host"):
+		hint = "; use --listen HOST:PORT"
+	case name == "transcribe" || name == "watch":
+		hint = `; docs/GUIDE.md, "Coming from another program", lists the flags of whisper, whisper.cpp and faster-whisper`
+	}
+	return UsageError{NeedHelp: true, Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.

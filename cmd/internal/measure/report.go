@@ -62,6 +62,9 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 
 // check reports why the files that the flags name could not be written.
 func (r *reportFlags) check() error {
+	if r.table && r.json {
+		return cli.Usagef("--table cannot be combined with --json; choose one")
+	}
 	if err := output.Check(r.html); err != nil {
 		return err
 	}

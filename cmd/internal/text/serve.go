@@ -389,6 +389,9 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		if _, err := reachable(s.metrics, "127.0.0.1:9000"); err != nil {
 			return cli.Usagef("--metrics %s: %w", s.metrics, err)
 		}
+		if s.metrics == s.address {
+			return cli.Usagef("--metrics %s is the address of --listen; name another port", s.metrics)
+		}
 	}
 	if s.wyoming == "" {
 		return nil
