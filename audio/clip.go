@@ -75,7 +75,6 @@ type Clip struct {
 
 // Open opens a sound file. When ctx ends, reads that still wait fail.
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
-	//verity:reads sound may come through a FIFO: the read ends with its context
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = noFile{}

@@ -97,7 +97,6 @@ type tempFile struct {
 }
 
 func newTempFile() (*tempFile, error) {
-	//verity:writes a new file with a random name
 	f, err := os.CreateTemp("", "verity-audio-*")
 	if err != nil {
 		return nil, err
@@ -114,7 +113,6 @@ func newTempFile() (*tempFile, error) {
 func (t *tempFile) close() error {
 	err := t.Close()
 	if t.path != "" {
-		//verity:writes the file that newTempFile created
 		err = errors.Join(err, os.Remove(t.path))
 	}
 	return err

@@ -66,7 +66,6 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 // filesIn returns the audio files of a folder by name without extension, the first of
 // several, and how many *.trans.txt there are.
 func filesIn(folder string) (sounds map[string]string, transcripts int, err error) {
-	//verity:reads a directory
 	entries, err := os.ReadDir(folder)
 	sounds = make(map[string]string)
 	for _, e := range entries {

@@ -51,7 +51,6 @@ func Open(ctx context.Context, name string) (*Checkpoint, error) {
 	case err != nil:
 		return nil, fmt.Errorf("opening the model: %w", err)
 	case st.IsDir():
-		//verity:reads a directory; its files are read by internal/input and weights.Open
 		return open(ctx, os.DirFS(name), name, func(file string, parse weights.Parser) (*weights.File, error) {
 			return weights.Open(filepath.Join(name, file), parse)
 		})
@@ -83,7 +82,6 @@ func readWeights(fsys fs.FS, file string) ([]byte, error) {
 			return b, nil
 		}
 	}
-	//verity:reads an embedded file system
 	return fs.ReadFile(fsys, file)
 }
 

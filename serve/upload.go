@@ -38,7 +38,6 @@ type upload struct {
 // create returns an empty file for at most limit bytes. The file is unlinked at once where the system
 // allows that, so that nothing is left however the process ends.
 func (s *uploadStore) create(limit int64) (*upload, error) {
-	//verity:writes a new file with a random name
 	f, err := os.CreateTemp(s.dir, "verity-upload-*")
 	if err != nil {
 		return nil, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
@@ -68,7 +67,6 @@ func (f *upload) Write(b []byte) (int, error) {
 func (f *upload) remove() {
 	f.file.Close()
 	if f.named {
-		//verity:writes the file that uploadStore.create created
 		os.Remove(f.file.Name())
 	}
 	f.store.used.Add(-f.size)

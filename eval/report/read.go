@@ -74,7 +74,6 @@ func Find(arg string) ([]Files, error) {
 	if !st.IsDir() {
 		return []Files{{arg, []string{arg}}}, nil
 	}
-	//verity:reads a directory
 	entries, err := os.ReadDir(arg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, input.Cause(err))

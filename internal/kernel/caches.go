@@ -43,7 +43,6 @@ func systemCaches() cacheSizes { return readCaches("/sys/devices/system/cpu/cpu0
 func readCaches(dir string) (c cacheSizes) {
 	for i := range 16 {
 		read := func(name string) string {
-			//verity:reads a file of the system under a fixed name
 			b, err := os.ReadFile(fmt.Sprintf("%s/index%d/%s", dir, i, name))
 			if err != nil {
 				return ""

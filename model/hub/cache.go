@@ -49,7 +49,6 @@ func (c *Client) snapshots(repo string) (dirs []string) {
 	if commit, err := input.Read(context.Background(), filepath.Join(c.folder(repo), "refs", "main"), 100); err == nil {
 		dirs = append(dirs, filepath.Join(at, filepath.Base(strings.TrimSpace(string(commit)))))
 	}
-	//verity:reads a directory
 	entries, err := os.ReadDir(at)
 	if err != nil {
 		return dirs
@@ -105,7 +104,6 @@ func (c *Client) List() ([]Entry, error) {
 	if c.Cache == "" {
 		return nil, ErrNoCache
 	}
-	//verity:reads a directory
 	entries, err := os.ReadDir(c.Cache)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -158,7 +156,6 @@ func (c *Client) Remove(name string) (int64, error) {
 	}
 	n := size(at)
 	// Locks that stay are empty files, which do no harm.
-	//verity:writes models rm: the cached model that a person named
 	os.RemoveAll(filepath.Join(c.Cache, ".locks", filepath.Base(at)))
 	return n, os.RemoveAll(at)
 }

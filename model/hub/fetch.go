@@ -99,7 +99,6 @@ func (c *Client) describe(name, address string, resp *http.Response) (remote, er
 
 // fetchBlob downloads a blob to a path. It continues an interrupted download.
 func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
-	//verity:writes a blob is named by the hash of its content
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -214,7 +213,6 @@ func verify(f *os.File, r remote) error {
 // place links the snapshot's file to its blob, or moves the blob there if the system has no
 // links.
 func place(blob, link string) error {
-	//verity:writes replaces only a link whose target is missing
 	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
 		return err
 	}
@@ -229,12 +227,10 @@ func place(blob, link string) error {
 	return os.Rename(blob, link)
 }
 
-//verity:writes see place
 var symlink = os.Symlink // a variable for tests of systems without links
 
 // lock takes the lock file of a blob and returns a function that releases it.
 func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), err error) {
-	//verity:writes an empty directory does no harm
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}

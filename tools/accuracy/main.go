@@ -169,7 +169,6 @@ func (s *system) transcribeSet(ctx context.Context, dir, set string, items []ite
 	if *keep == "" {
 		return nil
 	}
-	//verity:writes the file of texts that the user names
 	f, err := os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -199,7 +198,6 @@ func (s *system) transcribe(ctx context.Context, dir, set string, items []item) 
 	for _, i := range items {
 		arguments = append(arguments, filepath.Join(dir, i.Audio))
 	}
-	//verity:reads the programs that the user names are run
 	command := exec.CommandContext(ctx, program, arguments...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, os.Stderr
@@ -301,7 +299,6 @@ func compareStarts(ctx context.Context, dir string, items []item, all []*system)
 		var off [2][]float64 // of other words, and of those after a pause
 		for _, i := range items {
 			command := append(slices.Clone(s.command), "--word-timestamps", "--output-format", "json", "--quiet", filepath.Join(dir, i.Audio))
-			//verity:reads the programs that the user names are run
 			out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)

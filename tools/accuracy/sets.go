@@ -85,7 +85,6 @@ func (b *builder) build(ctx context.Context) error {
 			return err
 		}
 	}
-	//verity:writes the manifest of the sets, in the directory that the user names
 	return os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644)
 }
 
@@ -162,7 +161,6 @@ func (b *builder) readSources(ctx context.Context) (err error) {
 // readSentences adds read sentences to the set of a language, every thirtieth of a long list and then those after them.
 func (b *builder) readSentences(ctx context.Context, lang string) error {
 	folder := filepath.Join(b.data, "training", lang)
-	//verity:reads a file of the data that the user names
 	list, err := os.ReadFile(filepath.Join(folder, "transcripts.csv"))
 	if err != nil {
 		return err
@@ -415,11 +413,9 @@ func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) error
 }
 
 func writeWAV(name string, pcm []float32, rate int) error {
-	//verity:writes a recording of a set, in the directory that the user names
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	//verity:writes a recording of a set, in the directory that the user names
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -459,7 +455,6 @@ func samples(ctx context.Context, name string) (pcm []float32, err error) {
 
 // readLines reads a file of JSON Lines.
 func readLines[T any](name string) (rows []T, err error) {
-	//verity:reads a file of the data that the user names
 	raw, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func run(ctx context.Context, name, out, language string, files []string) error 
 			return err
 		}
 		b, _ := binary.Append(nil, binary.LittleEndian, norm.Tensor().Float32())
-		return os.WriteFile(filepath.Join(out, "encoder_norm"), b, 0o644) //verity:writes what the model is recognized by
+		return os.WriteFile(filepath.Join(out, "encoder_norm"), b, 0o644)
 	})
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func writeFeatures(ctx context.Context, m *transcribe.Model, t *transcribe.Trans
 	for _, v := range encoded.Data {
 		b.Write(binary.LittleEndian.AppendUint16(nil, float16.Fromfloat32(v).Bits()))
 	}
-	if err := os.WriteFile(base+".f16", b.Bytes(), 0o644); err != nil { //verity:writes the features asked for
+	if err := os.WriteFile(base+".f16", b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(base+".txt", []byte(m.Tokenizer.Decode(tokens)), 0o644) //verity:writes the text beside them
+	return os.WriteFile(base+".txt", []byte(m.Tokenizer.Decode(tokens)), 0o644)
 }

@@ -159,7 +159,6 @@ func betterName(name string) string {
 // soundsLike returns the sound files whose names are like that of a file that does not exist.
 func soundsLike(name string) []string {
 	dir, base := filepath.Split(name)
-	//verity:reads a directory ends
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
 		return nil

@@ -78,7 +78,6 @@ func replaces(name, begin, kind string) error {
 		return nil
 	}
 	head := make([]byte, len(begin))
-	//verity:reads the caller has checked that it is a regular file
 	file, err := os.Open(name)
 	if err == nil {
 		_, err = io.ReadFull(file, head)

@@ -182,7 +182,7 @@ func readList(ctx context.Context, name string, stdin io.Reader) (names []string
 // openList opens a list: a regular file, or what a shell passes as /dev/fd/63.
 func openList(ctx context.Context, name string) (io.ReadCloser, error) {
 	if strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/") || name == "/dev/stdin" {
-		return os.Open(name) //verity:reads the list that the user names; the shell has opened it
+		return os.Open(name)
 	}
 	return input.Open(ctx, name)
 }

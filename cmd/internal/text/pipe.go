@@ -247,7 +247,6 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 	}
 	last.Warnings = warnings.texts()
 	if r.Temporary {
-		//verity:writes the caller made this copy and would remove it, if it lived
 		os.Remove(r.File)
 	}
 	p.release(r.ID) // first: who has the answer may use the id again

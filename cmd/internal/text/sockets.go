@@ -69,7 +69,6 @@ func listenUnix(name string) (net.Listener, error) {
 	if !errors.Is(dialErr, syscall.ECONNREFUSED) {
 		return nil, err
 	}
-	//verity:writes the socket of a server that was killed
 	if err := os.Remove(name); err != nil {
 		return nil, err
 	}
