@@ -68,6 +68,7 @@ type Clip struct {
 	closers []func() error // what Close calls, in this order
 	live    bool           // the sound is still arriving
 	found   findings       // when Read first reached the end; reading again begins without any
+	lead    int64          // frames of silence before the sound that only the end has shown
 	ended   bool           // it has
 	limit   int64          // samples that may be read; 0 means any number
 	read    int64          // since the beginning
@@ -251,13 +252,14 @@ func (c *Clip) TrackChoice() string {
 }
 
 // Start returns how many seconds after the beginning of the file its sound starts, such as that of a film. Until
-// then the clip is silent. It is known once Read has returned samples.
+// then the clip is silent. It is known once Read has returned samples; of
+// what ffmpeg decodes, at the end.
 func (c *Clip) Start() float64 {
 	if c.whole == nil {
 		return 0
 	}
 	m := c.whole.first.mix
-	return m.shape.seconds(m.src.late)
+	return m.shape.seconds(m.src.late + c.lead)
 }
 
 // startFrame returns the frame in which the sound starts.
@@ -335,7 +337,7 @@ func (c *Clip) Skip(most int) (skipped int, err error) {
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.
 func (c *Clip) reachEnd() {
 	if !c.ended && c.whole != nil {
-		c.found = c.whole.found
+		c.found, c.lead = c.whole.found, c.whole.first.mix.src.ending.lead
 	}
 	c.ended = true
 }

@@ -219,7 +219,6 @@ func (s *source) end() {
 		s.addGap(s.frames, s.frames, 0, s.lost)
 	}
 	s.ending = s.in.ending()
-	s.late += s.ending.lead
 	for _, g := range s.ending.filled {
 		s.addGap(g.from, g.to, 0, g.why)
 	}
