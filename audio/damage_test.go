@@ -226,15 +226,6 @@ func TestJoinedMany(t *testing.T) {
 	}
 }
 
-// oggSize returns the size of the page that b begins with.
-func oggSize(b []byte) int {
-	size := 27 + int(b[26])
-	for _, n := range b[27:size] {
-		size += int(n)
-	}
-	return size
-}
-
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,13 +71,6 @@ func TestTruncatedWAV(t *testing.T) {
 			t.Errorf("claim %#x: warnings %q, truncated %t; want %q", tt.claim, w, c.Truncated(), want)
 		}
 	}
-}
-
-// floats returns a WAV file of one second of silence but for sample 100.
-func floats(rate int, v float32) []byte {
-	body := make([]byte, 4*rate)
-	binary.LittleEndian.PutUint32(body[400:], math.Float32bits(v))
-	return riff(chunk("fmt ", fmtBody(tagFloat, 1, rate, 32)), chunk("data", body))
 }
 
 // TestChannel picks one channel of three.

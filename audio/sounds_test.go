@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -105,15 +104,4 @@ func TestMP3Refused(t *testing.T) {
 			t.Errorf("% x: error = %v, want ErrUnsupported with %q", head, err, want)
 		}
 	}
-}
-
-// reseal sets the checksum of the Ogg page at an offset.
-func reseal(b []byte, at int) {
-	clear(b[at+22 : at+26])
-	n := 27 + int(b[at+26])
-	size := 0
-	for _, s := range b[at+27 : at+n] {
-		size += int(s)
-	}
-	binary.LittleEndian.PutUint32(b[at+22:], oggSum(b[at:at+n+size]))
 }
