@@ -132,8 +132,8 @@ func (f *ffmpeg) startProgram() (io.Reader, error) {
 }
 
 // clockFilter returns the filter that applies the container's clock. Times count from the beginning of the file.
-// A clock that is set back, or jumps by more than maxSilence, goes on from there. Of smaller differences than 0.1 s
-// aresample takes no notice.
+// Where a clock goes back, or jumps by more than maxSilence, the sound continues without a gap. aresample ignores
+// differences below 0.1 s.
 func (m media) clockFilter() string {
 	return fmt.Sprintf("asetpts='st(0,PTS-%.6f/TB);st(1,if(isnan(PREV_OUTPTS),0,PREV_OUTPTS+NB_SAMPLES/SR/TB));"+
 		"if(between(ld(0),ld(1),ld(1)+%d/TB),ld(0),ld(1))',aresample=async=1:first_pts=0", m.begin(), maxSilence)

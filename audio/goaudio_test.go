@@ -94,7 +94,7 @@ func TestGoAudio(t *testing.T) {
 	}
 }
 
-// compareGoAudio wants at least so many files to go through go-audio/wav.
+// compareGoAudio checks that both readers give the same samples, and that go-audio/wav reads at least the given number of files.
 func compareGoAudio(t *testing.T, files map[string][]byte, least int) {
 	t.Helper()
 	library := 0

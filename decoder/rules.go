@@ -138,8 +138,8 @@ func (r suppressBlank) Apply(logits []float32, seen []tokenizer.Token, begin int
 	}
 }
 
-// EndOfSound ends the text of a window where its sound ends. Without it, text of a window that is encoded with little
-// silence after the sound goes on in loops.
+// EndOfSound ends the text of a window where its sound ends. Without it, the decoder repeats itself in a window that is
+// encoded with little silence after the sound.
 type EndOfSound struct {
 	EOT, TimestampBegin tokenizer.Token
 	Last                tokenizer.Token // the time at which the sound ends: none is later

@@ -102,7 +102,7 @@ func openLocked(name string) (*os.File, error) {
 func (l *recordWriter) readFound() error {
 	whole := map[string]int{} // by id, in how many files there is a record without failure
 	for _, f := range l.files {
-		if err := f.read(); err != nil {
+		if err := f.readRecords(); err != nil {
 			return err
 		}
 		for _, r := range f.found {
@@ -149,9 +149,9 @@ func (l *recordWriter) passOn(found func([]*report.Record) error) error {
 
 func (l *recordWriter) has(id string) bool { _, ok := l.done[id]; return ok }
 
-// read reads the records of a file. Records of another run and lines that are not records are an error. An incomplete
+// readRecords reads the records of a file. Records of another run and lines that are not records are an error. An incomplete
 // last line sets torn.
-func (f *recordFile) read() error {
+func (f *recordFile) readRecords() error {
 	for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
 		line := new(report.LineError)
 		if errors.Is(err, report.ErrTorn) && errors.As(err, &line) {

@@ -153,9 +153,9 @@ func raw(address, text string, closeHalf bool, status string) string {
 	return ""
 }
 
-// TestSpoolFull: an upload for which the spool has no room is refused. Later there is room again. A directory that cannot
+// TestUploadsFull: an upload that exceeds the room for all uploads is refused. Later there is room again. A directory that cannot
 // be written to is the server's fault.
-func TestSpoolFull(t *testing.T) {
+func TestUploadsFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
 	s.uploads.limit = 1 << 20
 	s.uploads.used.Store(1 << 20)

@@ -101,7 +101,7 @@ func TestOptions(t *testing.T) {
 		checks = "25"
 	}
 	flag.Set("rapid.checks", checks)
-	m, spool, names := loaded(t), t.TempDir(), []string{}
+	m, uploadDir, names := loaded(t), t.TempDir(), []string{}
 	for name := range defaultsDrawn {
 		names = append(names, name)
 	}
@@ -118,7 +118,7 @@ func TestOptions(t *testing.T) {
 		if err != nil {
 			return
 		}
-		s.uploads.dir = spool
+		s.uploads.dir = uploadDir
 		h := httptest.NewServer(s)
 		defer h.Close()
 		if rapid.IntRange(0, 3).Draw(r, "live") == 0 {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Shared returns the files of ../shared/data, beside the repository, whose names match a pattern
-// of [filepath.Glob]; a test that has none is skipped. docs/dev/TESTING.md says what is there.
+// Shared returns the files of ../shared/data, beside the repository, whose names match a pattern of [filepath.Glob].
+// If there is none, it skips the test. docs/dev/TESTING.md lists the sets.
 func Shared(t testing.TB, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root(t), "..", "shared", "data", filepath.FromSlash(pattern)))
