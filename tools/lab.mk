@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts draft-lengths drafter grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts draft-lengths drafter grid page live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -171,12 +171,6 @@ drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND
 
 snr: ## signal over noise of int8 products, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer
-
-# MODEL=DIR replaces the small checkpoint of the tests.
-LOAD ?= 5m
-SPEECH := $(wildcard model/base/librispeech/*.flac) model/base/jfk.flac
-load: build ## 64 clients for LOAD (5m), some of which hang up, then a shutdown; checks every answer
-	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
 
 # MODEL=DIR replaces the model inside, MANIFEST=FILE the recordings of the repository.
 MANIFEST ?= model/base/librispeech/manifest.jsonl
