@@ -25,7 +25,6 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/timing"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -50,16 +49,12 @@ type request struct {
 	Language   string            `json:"language"`
 
 	Path    string    `json:"path"`
+	File    string    `json:"file"` // to write the samples to
 	Samples []float32 `json:"samples"`
 	PadMel  bool      `json:"pad_mel"`
 	Bins    int       `json:"bins"`
 
-	Rows  int       `json:"rows"`
-	Cols  int       `json:"cols"`
-	Data  []float32 `json:"data"`
-	File  string    `json:"file"` // of Data instead, as little-endian float32; the result replaces it
-	Width int       `json:"width"`
-
+	Width  int   `json:"width"` // tokens
 	Blocks []int `json:"blocks"`
 
 	Transcript transcript.Transcript `json:"transcript"`
@@ -83,19 +78,6 @@ var calls = map[string]func(context.Context, request) (answer, error){
 	"cues":      cues,
 	"logmel":    logMel,
 	"blocks":    blocks,
-	"attention": attention,
-	"median":    filtered,
-	"path": func(_ context.Context, r request) (answer, error) {
-		m, err := r.matrix()
-		if err != nil {
-			return nil, err
-		}
-		var rows, cols []int
-		for _, step := range timing.Path(m) {
-			rows, cols = append(rows, step.Row), append(cols, step.Col)
-		}
-		return answer{"rows": rows, "cols": cols}, nil
-	},
 }
 
 func main() {
@@ -299,7 +281,7 @@ func window(ctx context.Context, r request) (*audio.Mel, int, error) {
 	return m, s.Frames(), err
 }
 
-// A network is a model of a directory, with all of the machine's threads.
+// A network is a model of a directory in int8, with all of the machine's threads.
 type network struct {
 	*model.Checkpoint
 	pool    *parallel.Pool
@@ -307,12 +289,12 @@ type network struct {
 	decoder *decoder.Decoder
 }
 
-func open(ctx context.Context, path string, format precision.Format) (n network, err error) {
+func open(ctx context.Context, path string) (n network, err error) {
 	if n.Checkpoint, err = model.Open(ctx, path); err != nil {
 		return n, err
 	}
 	n.pool = parallel.New(runtime.NumCPU())
-	o := decoder.Options{Pool: n.pool, Precision: precision.Of(format)}
+	o := decoder.Options{Pool: n.pool, Precision: precision.Of(precision.Int8)}
 	if n.encoder, err = encoder.New(n.Checkpoint, o); err == nil {
 		n.decoder, err = decoder.New(n.Checkpoint, o)
 	}
@@ -336,43 +318,11 @@ func (n network) cross(ctx context.Context, file string) (*decoder.Cross, error)
 	return n.decoder.Cross(ctx, f)
 }
 
-// attention aligns Tokens, of which Width begin the sequence before <|notimestamps|>, with the first Cols positions of the sound of
-// File, by the model of Path. It returns the steps of the path from the first Width on, and the sum of the tokens' probabilities.
-func attention(ctx context.Context, r request) (answer, error) {
-	n, err := open(ctx, r.Path, precision.F32)
-	if err != nil {
-		return nil, err
-	}
-	defer n.close()
-	cross, err := n.cross(ctx, r.File)
-	if err != nil {
-		return nil, err
-	}
-	defer cross.Close()
-	o := decoder.AlignOptions{Tokens: r.Tokens, First: r.Width + 1, Below: tokenizer.Token(r.Vocabulary), Positions: r.Cols}
-	for _, h := range n.Generation.AlignmentHeads {
-		o.Heads = append(o.Heads, decoder.Head{Layer: h[0], Head: h[1]})
-	}
-	a, err := n.decoder.Align(ctx, cross, o)
-	if err != nil {
-		return nil, err
-	}
-	pairs := [][2]int{}
-	for _, step := range timing.Path(timing.Cost(a.Weights, r.Cols, r.Width)) {
-		pairs = append(pairs, [2]int{step.Row, step.Col})
-	}
-	sum := 0.0
-	for _, p := range a.Probs {
-		sum += float64(p)
-	}
-	return answer{"pairs": pairs, "sum": sum}, nil
-}
-
 // blocks continues the prompt Tokens by Width tokens for each sound of Texts, with the model of Path in int8: by single steps the
 // likeliest that does not end the text, then the same in passes of each number of rows in Blocks. It returns at how many
 // positions of each sound a pass makes another token the likeliest, and how many rows of logits are equal to the bit.
 func blocks(ctx context.Context, r request) (answer, error) {
-	n, err := open(ctx, r.Path, precision.Int8)
+	n, err := open(ctx, r.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -424,30 +374,4 @@ func blocks(ctx context.Context, r request) (answer, error) {
 
 func likeliest(logits []float32) tokenizer.Token {
 	return tokenizer.Token(slices.Index(logits, slices.Max(logits)))
-}
-
-func filtered(_ context.Context, r request) (answer, error) {
-	raw, err := os.ReadFile(r.File)
-	if err != nil {
-		return nil, err
-	}
-	r.Data = make([]float32, len(raw)/4)
-	if _, err := binary.Decode(raw, binary.LittleEndian, r.Data); err != nil {
-		return nil, err
-	}
-	m, err := r.matrix()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := binary.Encode(raw, binary.LittleEndian, timing.Median(m, r.Width).Data); err != nil {
-		return nil, err
-	}
-	return answer{}, os.WriteFile(r.File, raw, 0o600)
-}
-
-func (r request) matrix() (timing.Matrix, error) {
-	if r.Rows < 1 || r.Cols < 1 || r.Rows*r.Cols != len(r.Data) {
-		return timing.Matrix{}, fmt.Errorf("got %d values for a matrix of %d by %d", len(r.Data), r.Rows, r.Cols)
-	}
-	return timing.Matrix{Rows: r.Rows, Cols: r.Cols, Data: r.Data}, nil
 }
