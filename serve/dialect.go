@@ -131,7 +131,7 @@ func (s *Server) parseQuery(q *request, r *http.Request) error {
 	return nil
 }
 
-// handleDetection answers which language the first window of a sound has.
+// handleDetection answers which language the first speech of a sound has.
 func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
 	s.handleSound(w, r, whisperASR, transcribe.Transcribe, func(ctx context.Context, q *request, m *transcribe.Model,
 		clip *audio.Clip,

@@ -3,7 +3,6 @@ package transcribe
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"verity/audio"
 	"verity/tokenizer"
@@ -16,10 +15,7 @@ type detection struct {
 	all         []float32 // of all languages of the model; nil if the language was given
 }
 
-// setLanguage fixes the language of the clip. Detection uses the window at the start of the
-// sound, as upstream does, even if the first span begins later. It returns that window, if it can be decoded.
-//
-// Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
+// setLanguage fixes the language of the clip. It returns the window in which it was detected, if that can be decoded.
 func (r *transcription) setLanguage(ctx context.Context) (ahead *window, err error) {
 	if r.t.language != nil {
 		r.language = detection{Language: *r.t.language}
@@ -35,30 +31,71 @@ func (r *transcription) setLanguage(ctx context.Context) (ahead *window, err err
 	return ahead, nil
 }
 
-// detect finds the language of the window at the start of the sound.
+const (
+	// lateSpeech is the time before the first speech, in frames, from which the language is detected where the speech
+	// begins. Else the window is the one that is decoded first.
+	lateSpeech = 5 * audio.FramesPerSecond
+	// searchFrames bounds how far the first speech is looked for: the sound may still arrive, and is kept meanwhile.
+	searchFrames = 600 * audio.FramesPerSecond
+)
+
+// languageSpan returns the stretch to detect the language in: the first span, from its first speech if that is late.
+// Upstream begins at the start of the sound.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
+func (r *transcription) languageSpan(ctx context.Context) (frameSpan, error) {
+	src, ok := r.src.(sampler)
+	if r.t.opt.Strategy == Upstream || len(r.cursor.todo) == 0 {
+		return frameSpan{r.src.Start(), r.src.Frames()}, nil
+	}
+	left := searchFrames
+	for _, s := range r.cursor.todo {
+		for at := s.start; ok && at < s.end && left > 0; at, left = at+lateSpeech, left-lateSpeech {
+			end := min(at+lateSpeech+leadIn, s.end)
+			have, err := r.src.Reach(ctx, end)
+			if err != nil {
+				return s, err
+			}
+			pcm, err := src.Samples(ctx, at, min(end, have)-at)
+			if err != nil {
+				return s, err
+			}
+			if found := confirmVAD.Speech(pcm); len(found) > 0 {
+				if at > s.start {
+					s.start = at + int(found[0].Start/audio.HopLength)
+				}
+				return s, nil
+			}
+			if have < end {
+				break // the sound has ended
+			}
+		}
+	}
+	return r.cursor.todo[0], nil
+}
+
+// detect finds the language of a window that begins with speech.
 func (r *transcription) detect(ctx context.Context) (*window, error) {
-	start := r.src.Start()
-	size := min(r.frames, r.src.Frames()-start)
-	w := &window{seek: start, size: size, frames: r.encodedFrames(size)}
-	// For detection, upstream pads with silence, however it pads for decoding.
-	mel, err := r.src.SilentWindow(ctx, start)
+	span, err := r.languageSpan(ctx)
 	if err != nil {
 		return nil, err
 	}
+	have, err := r.src.Reach(ctx, min(span.start+r.frames, span.end))
+	if err != nil {
+		return nil, err
+	}
+	size := max(0, min(r.frames, span.end-span.start, have-span.start))
+	w := &window{seek: span.start, size: size, frames: r.encodedFrames(size)}
 	for {
-		part := mel.First(w.frames)
-		if r.t.opt.Pad == audio.PadAudio {
-			if err := r.endInSpeech(ctx, part, w); err != nil {
-				return nil, err
-			}
-		}
-		if err := r.encodeMel(ctx, part, w); err != nil {
+		// For detection, upstream pads with silence, however it pads for decoding.
+		if err := r.encodeFrom(ctx, w, r.src.SilentWindow); err != nil {
 			return nil, err
 		}
-		if r.language, err = r.t.languageOf(ctx, w); err != nil {
+		if w.language, err = r.t.languageOf(ctx, w); err != nil {
 			return w, err
 		}
-		if !r.isShort(w) || r.language.probability >= shortLanguageProbability {
+		if !r.isShort(w) || w.language.probability >= shortLanguageProbability {
+			r.language = w.language
 			r.log.Info("language detected", "language", r.language.Code, "probability", r.language.probability)
 			return w, nil
 		}
@@ -87,27 +124,36 @@ func (t *Transcriber) languageOf(ctx context.Context, w *window) (l detection, e
 	return detection{known[best], float64(probs[best]), probs}, nil
 }
 
-// DetectLanguage returns the language of the first window of a clip, of which it reads no more, and its probability:
-// 0 if the options or the model name the language. It decodes no text.
+// DetectLanguage returns the language of the first speech in a clip, which it reads no further than it must, and its
+// probability: 0 if the options or the model name the language. It decodes no text.
 func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 	l tokenizer.Language, probability float64, err error,
 ) {
 	if t.model.closed.Load() {
 		return l, 0, ErrClosed
 	}
-	pcm := make([]float32, t.model.Dims.WindowFrames()*audio.SampleRate/audio.FramesPerSecond)
-	n, err := clip.Read(pcm)
-	if err != nil && err != io.EOF {
-		return l, 0, err
-	}
-	s, err := audio.NewSpectrogram(ctx, audio.FromSamples(clip.Name(), pcm[:n]), t.melOptions())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	live, err := audio.NewLive(ctx, clip, 0, t.melOptions())
 	if err != nil {
 		return l, 0, err
 	}
-	r := t.newTranscription(clip.Name(), soundFile{s}, Callbacks{})
+	r := t.newTranscription(clip.Name(), live, Callbacks{})
+	if err := r.setStart(ctx); err != nil {
+		return l, 0, err
+	}
 	w, err := r.setLanguage(ctx)
 	w.close()
 	return r.clipLanguage.Language, r.clipLanguage.probability, err
+}
+
+// warnLanguage warns if there is text in a language that was detected, but is improbable.
+func (r *transcription) warnLanguage() {
+	p := r.clipLanguage.probability
+	if r.textLanguage == r.clipLanguage.Code && 0 < p && p < minLanguageProbability && r.t.pass == (Pass{}) {
+		r.log.Warn(fmt.Sprintf("the language was taken for %s with a probability of only %.2g: state it if it is another",
+			r.clipLanguage.Name, p))
+	}
 }
 
 // minLanguageProbability is the least probability at which a window changes the language.
@@ -118,14 +164,20 @@ const changeFrames = 10 * audio.FramesPerSecond
 
 // detectWindowLanguage sets the language of a window: the clip's, or with Multilingual its own. The language of
 // the text before it stays unless another one is probable enough. Even then, the window may begin in the
-// former language: then it ends after changeFrames.
+// former language: then it ends after changeFrames. Until there is text, a window in which another language is
+// probable sets that of the clip.
 func (r *transcription) detectWindowLanguage(ctx context.Context, w *window) (err error) {
 	switch {
-	case w.attempt != nil: // it has been decoded in its language
-	case !r.t.opt.Multilingual:
+	case w.language.Code != "": // it has been detected
+	case r.t.opt.Multilingual:
+		err = r.detectChange(ctx, w)
+	case r.t.language == nil && r.textLanguage == "" && r.cursor.stop == 0 && r.t.opt.Strategy != Upstream:
+		if w.language, err = r.t.languageOf(ctx, w); w.language.probability >= minLanguageProbability {
+			r.clipLanguage = w.language
+		}
 		w.language = r.clipLanguage
 	default:
-		err = r.detectChange(ctx, w)
+		w.language = r.clipLanguage
 	}
 	// Text of another language is not part of the prompt: it would be translated.
 	r.language = w.language

@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"io"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -20,8 +21,8 @@ func TestEncodedOnce(t *testing.T) {
 		want  []int // where windows were encoded
 	}{
 		{"from the start", 0, nil, []int{0, 800, 1600}},
-		{"a span later on", 0, []Span{{5, 20}}, []int{0, 500, 1300}},
-		{"a short span", 0, []Span{{0, 2}}, []int{0, 0}},
+		{"a span later on", 0, []Span{{5, 20}}, []int{500, 1300}},
+		{"a short span", 0, []Span{{0, 2}}, []int{0}},
 		{"another mel than decoding sees", audio.PadMel, nil, []int{0, 0, 800, 1600}},
 	} {
 		var encoded []int
@@ -33,6 +34,53 @@ func TestEncodedOnce(t *testing.T) {
 		}
 		if s.open.Load() != 0 {
 			t.Errorf("%s: a window was left open", tt.name)
+		}
+	}
+}
+
+// TestFirstSpeech checks that the language is detected where the first speech in the spans begins, and that a window
+// with the first text may still change it.
+func TestFirstSpeech(t *testing.T) {
+	const speech = 70 // s of silence before it
+	clip := openSound(t, "../model/base/jfk.flac")
+	pcm := make([]float32, 120*audio.SampleRate)
+	if _, err := clip.Read(pcm[speech*audio.SampleRate:]); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		strategy Strategy
+		spans    []Span
+		deaf     bool // the source has no samples
+		want     string
+	}{
+		{"late speech", Accurate, nil, false, "de"},
+		{"in the second span", Accurate, []Span{{0, 20}, {60, 100}}, false, "de"},
+		{"upstream", Upstream, nil, false, "nn"},
+		{"without a detector, the first text", Accurate, nil, true, "de"},
+	} {
+		s := scripted{tok: multilingual(t), language: func(seek, size int) (string, float32) {
+			if seek+size > 100*speech {
+				return "de", 0.9
+			}
+			return "nn", 0.6
+		}, decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
+			if seek+size > 100*speech {
+				return said(multilingual(t), 0, " ja", 1500, -0.3, 0)
+			}
+			return said(multilingual(t), 0, " one", 1500, -2, 0.9)
+		}}
+		tr, err := newScripted(s, 3000, 448, Options{Strategy: tt.strategy, Spans: tt.spans})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var src source = ramp{12000, 3000}
+		if !tt.deaf {
+			src = spokenRamp{ramp{12000, 3000}, pcm}
+		}
+		r := tr.newTranscription("", src, Callbacks{})
+		if err := r.transcribe(t.Context()); err != nil || r.clipLanguage.Code != tt.want {
+			t.Errorf("%s: got %s, %v; want %s", tt.name, r.clipLanguage.Code, err, tt.want)
 		}
 	}
 }

@@ -401,6 +401,7 @@ func (t *Transcriber) transcribeSource(
 	r.warnUseless()
 	r.warnIdle()
 	r.warnGaps()
+	r.warnLanguage()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	tr := r.transcript()
 	replacer.Transcript(tr)

@@ -73,15 +73,10 @@ func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *tr
 
 // transcribe finds the language, then transcribes window after window.
 func (r *transcription) transcribe(ctx context.Context) error {
-	n, err := r.src.Reach(ctx, 1)
-	if err != nil {
+	if err := r.setStart(ctx); err != nil {
 		return err
 	}
-	todo := r.cursor.todo
-	for i, s := range todo { // before its start there is nothing to transcribe
-		todo[i].start = min(max(s.start, r.src.Start()), max(s.start, s.end))
-	}
-	if n == 0 {
+	if r.src.Frames() == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe")
 	} else {
 		r.logUnreachable(ctx)
@@ -101,6 +96,15 @@ func (r *transcription) transcribe(ctx context.Context) error {
 		return r.transcribeChunks(ctx, ahead)
 	}
 	return r.transcribeWindows(ctx, ahead)
+}
+
+// setStart leaves out of the spans what is before the start of the sound.
+func (r *transcription) setStart(ctx context.Context) error {
+	_, err := r.src.Reach(ctx, 1)
+	for i, s := range r.cursor.todo {
+		r.cursor.todo[i].start = min(max(s.start, r.src.Start()), max(s.start, s.end))
+	}
+	return err
 }
 
 // logUnreachable says which parts to transcribe lie outside the sound.

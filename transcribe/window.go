@@ -71,8 +71,8 @@ func (r *transcription) nextWindow(size int, ahead *window) *window {
 		if ahead.attempt != nil {
 			return ahead
 		}
-		if !r.cutShort(w) {
-			w.encoded, w.frames = ahead.encoded, ahead.frames // encoding costs as much as decoding
+		if ahead.size == w.size || !r.cutShort(w) {
+			w.encoded, w.frames, w.language = ahead.encoded, ahead.frames, ahead.language // encoding costs as much as decoding
 			return w
 		}
 	}
@@ -90,8 +90,13 @@ func (r *transcription) encode(ctx context.Context, w *window) error {
 	if w.encoded != nil {
 		return nil
 	}
+	return r.encodeFrom(ctx, w, r.src.Window)
+}
+
+// encodeFrom encodes a window of mel.
+func (r *transcription) encodeFrom(ctx context.Context, w *window, melAt func(context.Context, int) (*audio.Mel, error)) error {
 	began := time.Now()
-	mel, err := r.src.Window(ctx, w.seek)
+	mel, err := melAt(ctx, w.seek)
 	if err != nil {
 		return err
 	}
@@ -103,10 +108,6 @@ func (r *transcription) encode(ctx context.Context, w *window) error {
 		return err
 	}
 	r.stats.Seconds.Mel += time.Since(began).Seconds()
-	return r.encodeMel(ctx, mel, w)
-}
-
-func (r *transcription) encodeMel(ctx context.Context, mel *audio.Mel, w *window) error {
 	e, err := r.t.network.encode(ctx, mel, &r.stats.Seconds, func(share float64) { r.reportShare(w, share/2) })
 	if err == nil {
 		w.encoded = e
