@@ -109,7 +109,7 @@ func TestListen(t *testing.T) {
 	}
 	for _, args := range [][]string{{"listen"}, {"listen", "-f", "srt"}, {"listen", "raw:16000"}} {
 		code, stdout, stderr := program(t, bytes.NewReader(raw), args...)
-		for try := 0; try < 20 && strings.Contains(stderr, "it gave no sound for"); try++ { // it was started late
+		for try := 0; try < 20 && strings.Contains(stderr, "it gave no sound"); try++ { // it was started late
 			code, stdout, stderr = program(t, bytes.NewReader(raw), args...)
 		}
 		if code != 0 || !strings.Contains(strings.ToLower(stdout), "fellow americans") || !strings.Contains(stdout, "country") {

@@ -212,10 +212,7 @@ func NewHub() *hub.Client {
 		}
 		share := float64(done) / float64(total)
 		text := fmt.Sprintf("%s, %s of %s", file, show.Bytes(done), show.Bytes(total))
-		if took := time.Since(began); took > time.Second && share > 0 {
-			text += Remaining(took, share)
-		}
-		b.Set(text, share)
+		b.Set(text+Remaining(time.Since(began), share), share)
 	}
 	return h
 }

@@ -41,23 +41,19 @@ type Progress struct {
 	Env
 	name  string // of the work
 	lines bool   // lines instead of a bar
-	now   func() time.Time
 
 	mu       sync.Mutex
 	share    []float64 // finished share of each file
 	audio    []float64 // finished seconds of each file
 	finished int       // files or utterances
 	total    int       // utterances; 0 means unknown
-	most     float64   // largest share that Partly has shown
+	most     float64   // largest share of the utterances that was shown
 	bar      Bar
 	began    time.Time
 	line     time.Time // when the last line was written
 }
 
-const (
-	lineEvery  = 10 * time.Second
-	enoughSeen = 0.01 // share of the work from which the rest can be estimated
-)
+const lineEvery = 10 * time.Second
 
 // NewProgress returns the progress of some files. It is nil with --quiet, among the lines of a
 // log, and without a terminal unless --progress=always.
@@ -66,8 +62,9 @@ func (e Env) NewProgress(l *LogFlags, name string, files int) *Progress {
 	if l.Quiet || l.Progress == "never" || !drawn && l.Progress != "always" {
 		return nil
 	}
+	now := time.Now()
 	return &Progress{
-		Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err},
+		Env: e, name: name, lines: !drawn, bar: Bar{W: e.Err}, began: now, line: now,
 		share: make([]float64, files), audio: make([]float64, files),
 	}
 }
@@ -77,8 +74,6 @@ func (e Env) NewTally(l *LogFlags, total func() int) *Progress {
 	p := e.NewProgress(l, "", 0)
 	if p != nil {
 		p.total = total()
-		p.began = p.now()
-		p.line = p.began
 	}
 	return p
 }
@@ -95,33 +90,23 @@ func (p *Progress) change(f func()) {
 
 // Add counts an utterance and shows a short remark.
 func (p *Progress) Add(remark string) {
-	p.change(func() {
-		p.finished++
-		now, count, share := p.now(), show.Count(p.finished), 0.0
-		if p.total > 0 {
-			count += " of " + show.Count(p.total)
-			share = float64(p.finished) / float64(p.total)
-		}
-		if p.finished < p.total {
-			remark += Remaining(now.Sub(p.began), share)
-		}
-		p.draw(now, share, count+": "+remark, count+" done: "+remark)
-	})
+	p.change(func() { p.finished++; p.drawTally(0, ", "+remark) })
 }
 
 // Partly shows the finished share of all utterances while one of them is worked on.
 func (p *Progress) Partly(share float64) {
-	p.change(func() {
-		if p.total > 0 {
-			share = max(share, float64(p.finished)/float64(p.total))
-		}
-		p.most = max(p.most, min(share, 1))
-		now, text := p.now(), fmt.Sprintf("%s of %s", show.Count(p.finished), show.Count(p.total))
-		if took := now.Sub(p.began); took >= time.Second/2 && p.most >= enoughSeen {
-			text += Remaining(took, p.most)
-		}
-		p.draw(now, p.most, text, fmt.Sprintf("%s, %.0f %%", text, 100*p.most))
-	})
+	p.change(func() { p.drawTally(share, "") })
+}
+
+// drawTally shows the state of the utterances.
+func (p *Progress) drawTally(share float64, remark string) {
+	count := show.Count(p.finished)
+	if p.total > 0 {
+		count += " of " + show.Count(p.total)
+		share = max(share, float64(p.finished)/float64(p.total))
+	}
+	p.most = max(p.most, min(share, 1))
+	p.draw(p.most, count, remark)
 }
 
 // Within shows that done of the total seconds of file i are finished.
@@ -152,24 +137,21 @@ func (p *Progress) drawFiles() {
 	if n > 1 {
 		label = fmt.Sprintf("%d/%d %s", p.finished, n, label)
 	}
-	now := p.now()
-	if p.began.IsZero() {
-		p.began, p.line = now, now
+	if took := time.Since(p.began); canEstimate(took, share) {
+		speed = fmt.Sprintf(", %.1f× real time", audio/took.Seconds())
 	}
-	if took := now.Sub(p.began); took >= time.Second/2 && share >= enoughSeen {
-		speed = fmt.Sprintf(", %.1f× real time%s", audio/took.Seconds(), Remaining(took, share))
-	}
-	p.draw(now, share, label+speed, fmt.Sprintf("%s: %.0f %%%s", label, 100*share, speed))
+	p.draw(share, label, speed)
 }
 
-// draw shows the finished share of the work: a bar with text, or a line now and then.
-func (p *Progress) draw(now time.Time, share float64, text, line string) {
+// draw shows the finished share of the work: a bar beside text, or a line now and then.
+func (p *Progress) draw(share float64, label, rest string) {
+	rest += Remaining(time.Since(p.began), share)
 	switch {
 	case !p.lines:
-		p.bar.Set(text, share)
-	case now.Sub(p.line) >= lineEvery:
-		p.line = now
-		fmt.Fprintln(p.Err, line)
+		p.bar.Set(label+rest, share)
+	case time.Since(p.line) >= lineEvery:
+		p.line = time.Now()
+		fmt.Fprintf(p.Err, "%s: %.0f %%%s\n", label, 100*share, rest)
 	}
 }
 
@@ -214,10 +196,18 @@ func (b *Bar) Clear() {
 	b.drawn = nil
 }
 
+// canEstimate reports whether enough of some work is done to tell how fast it is.
+func canEstimate(took time.Duration, share float64) bool {
+	return took >= time.Second/2 && share >= 0.01
+}
+
 // Remaining estimates how long the rest of some work takes, as the end of a sentence.
 func Remaining(took time.Duration, share float64) string {
 	left := math.Ceil(took.Seconds() / share * (1 - share))
-	if left < 100 {
+	switch {
+	case !canEstimate(took, share) || share >= 1:
+		return ""
+	case left < 100:
 		return fmt.Sprintf(", %.0f s left", left)
 	}
 	return fmt.Sprintf(", %s left", show.Seconds(left))

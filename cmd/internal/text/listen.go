@@ -156,6 +156,7 @@ func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, ar
 	if err != nil {
 		return err
 	}
+	defer clip.Close() // it is only read
 	if !l.log.Quiet && l.ErrTerminal {
 		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(l.tr.Name))
 	}
@@ -165,7 +166,6 @@ func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, ar
 	if ended := end(); err == nil && ctx.Err() == nil {
 		err = ended
 	}
-	clip.Close() // it is only read
 	return err
 }
 
@@ -184,16 +184,8 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 		return nil, nil, err
 	}
 	l.tr.Name = "the microphone, by " + rec.name
-	if clip, err = (audio.Input{Raw: audio.SampleRate}).OpenStream(ctx, rec.name, rec); err != nil {
-		rec.stop()
-		rec.end()
-	}
-	return clip, func() error {
-		if err := rec.end(); err != nil {
-			return fmt.Errorf("%s: %w", rec.name, err)
-		}
-		return nil
-	}, err
+	clip, err = audio.Input{Raw: audio.SampleRate}.OpenStream(ctx, rec.name, rec)
+	return clip, rec.end, err
 }
 
 // silenceMS is the silence that ends an utterance, as on the server's page: a fifth fewer words
@@ -235,6 +227,19 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 		return cmp.Or(failed, cannotWrite(written(l.Out)))
 	}
 	return failed
+}
+
+// A liveClip ends when its context does, even while a read waits.
+type liveClip struct {
+	ctx  context.Context
+	next func(context.Context, []float32) (int, error) // from Clip.Arrivals
+}
+
+func (l *liveClip) Read(dst []float32) (n int, err error) {
+	if n, err = l.next(l.ctx, dst); l.ctx.Err() != nil {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // add draws what a pass heard, and writes the phrases that are whole.

@@ -2,10 +2,9 @@ package text
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -40,8 +39,9 @@ type recorder struct {
 	name string
 	*bufio.Reader
 	cmd    *exec.Cmd
+	ctx    context.Context
 	stop   context.CancelFunc
-	stderr *beginning
+	stderr beginning
 }
 
 // A beginning keeps the first 1000 bytes of a text, which may be endless.
@@ -65,17 +65,10 @@ func record(ctx context.Context) (*recorder, error) {
 			continue
 		}
 		rec, err := start(ctx, args)
-		if err == nil {
-			return rec, nil
+		if err == nil || ctx.Err() != nil {
+			return rec, err
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		name := args[0]
-		if i := slices.Index(args, "-f"); name == "ffmpeg" {
-			name += " " + args[i+1] // several devices are tried
-		}
-		failed = append(failed, fmt.Sprintf("%s: %v", name, err))
+		failed = append(failed, err.Error())
 	}
 	const orPipe = "; or pipe sound in: verity listen -"
 	if failed != nil {
@@ -88,80 +81,50 @@ func record(ctx context.Context) (*recorder, error) {
 // start starts a recorder and waits for its first sample.
 func start(ctx context.Context, args []string) (*recorder, error) {
 	if i := slices.Index(args, "DEVICE"); i > 0 {
-		name, err := microphone(ctx, args[0])
-		if err != nil {
-			return nil, err
-		}
-		args[i] = "audio=" + name
+		args[i] = "audio=" + microphone(ctx, args[0])
 	}
-	ctx, stop := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	rec := &recorder{name: args[0], cmd: cmd, stop: stop, stderr: new(beginning)}
-	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.stderr, recorderTimeout
-	out, err := rec.cmd.StdoutPipe()
+	r := &recorder{name: args[0]}
+	r.ctx, r.stop = context.WithCancel(ctx)
+	r.cmd = exec.CommandContext(r.ctx, args[0], args[1:]...)
+	r.cmd.Stderr, r.cmd.WaitDelay = &r.stderr, recorderTimeout
+	out, err := r.cmd.StdoutPipe()
 	if err == nil {
-		err = rec.cmd.Start()
+		err = r.cmd.Start()
 	}
 	if err != nil {
-		stop()
+		r.stop()
 		return nil, err
 	}
-	rec.Reader = bufio.NewReader(out)
-	timer := time.AfterFunc(recorderTimeout, stop)
-	_, err = rec.Peek(2)
-	inTime := timer.Stop()
-	if err == nil && inTime {
-		return rec, nil
+	r.Reader = bufio.NewReader(out)
+	timer := time.AfterFunc(recorderTimeout, r.stop)
+	if _, err = r.Peek(2); err == nil && timer.Stop() {
+		return r, nil
 	}
-	if inTime { // it has closed its output: it may now end by itself and report why
-		defer time.AfterFunc(rec.cmd.WaitDelay, stop).Stop()
-	}
-	err = rec.end()
-	switch {
-	case !inTime && len(*rec.stderr) == 0:
-		err = fmt.Errorf("it gave no sound for %v", recorderTimeout)
-	case err == nil:
-		err = errors.New("it gave no sound")
-	}
-	return nil, err
+	return nil, cmp.Or(r.end(), fmt.Errorf("%s: it gave no sound", r.name))
 }
 
 // end waits for the end of the program and returns why it failed, by its first message if there is one.
 func (r *recorder) end() error {
 	defer r.stop()
 	err := r.cmd.Wait()
-	if text, _, _ := strings.Cut(strings.TrimSpace(string(*r.stderr)), "\n"); text != "" {
-		return errors.New(text)
-	}
-	if errors.Is(err, context.Canceled) {
+	switch text, _, _ := strings.Cut(strings.TrimSpace(string(r.stderr)), "\n"); {
+	case text != "":
+		return fmt.Errorf("%s: %s", r.name, text)
+	case err == nil || r.ctx.Err() != nil: // it was stopped
 		return nil
 	}
-	return err
+	return fmt.Errorf("%s: %w", r.name, err)
 }
 
 // dshowName matches a microphone in ffmpeg's list of devices.
 var dshowName = regexp.MustCompile(`"([^"]+)" \(audio\)`)
 
-// microphone returns the name of the first microphone that ffmpeg finds on Windows.
-func microphone(ctx context.Context, ffmpeg string) (string, error) {
+// microphone returns the name of the first microphone that ffmpeg finds on Windows; empty if there is none.
+func microphone(ctx context.Context, ffmpeg string) string {
 	args := strings.Fields("-hide_banner -list_devices true -f dshow -i dummy")
 	list, _ := exec.CommandContext(ctx, ffmpeg, args...).CombinedOutput() // it always fails
-	name := dshowName.FindSubmatch(list)
-	if name == nil {
-		return "", errors.New("it lists no microphone")
+	if name := dshowName.FindSubmatch(list); name != nil {
+		return string(name[1])
 	}
-	return string(name[1]), nil
-}
-
-// A liveClip ends when its context does, even while a read waits.
-type liveClip struct {
-	ctx  context.Context
-	next func(context.Context, []float32) (int, error) // from Clip.Arrivals
-}
-
-func (l *liveClip) Read(dst []float32) (n int, err error) {
-	if n, err = l.next(l.ctx, dst); l.ctx.Err() != nil {
-		err = io.EOF
-	}
-	return n, err
+	return ""
 }

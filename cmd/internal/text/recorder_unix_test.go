@@ -88,12 +88,12 @@ func TestRecorder(t *testing.T) {
 	was := recorderTimeout
 	t.Cleanup(func() { recorderTimeout = was })
 	for _, c := range []struct{ script, want string }{
-		{"exec sleep 600", "it gave no sound for 50ms"},
-		{"echo no such device >&2; exec sleep 600", "no such device"},
-		{"echo busy >&2; exit 1", "busy"},
-		{"exit 3", "exit status 3"},
-		{"exit 0", "it gave no sound"},
-		{"exec sleep 600 >&-", "signal: killed"},
+		{"exec sleep 600", "sh: it gave no sound"},
+		{"echo no such device >&2; exec sleep 600", "sh: no such device"},
+		{"echo busy >&2; exit 1", "sh: busy"},
+		{"exit 3", "sh: exit status 3"},
+		{"exit 0", "sh: it gave no sound"},
+		{"exec sleep 600 >&-", "sh: it gave no sound"},
 	} {
 		recorderTimeout = 50 * time.Millisecond
 		_, err := start(t.Context(), []string{"sh", "-c", c.script})
@@ -111,8 +111,8 @@ func TestRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.Copy(io.Discard, loud)
-	if err := loud.end(); err == nil || err.Error() != "y" || cap(*loud.stderr) > 2000 {
-		t.Errorf("%d bytes of a recorder's messages are stored: %v", cap(*loud.stderr), err)
+	if err := loud.end(); err == nil || err.Error() != "sh: y" || cap(loud.stderr) > 2000 {
+		t.Errorf("%d bytes of a recorder's messages are stored: %v", cap(loud.stderr), err)
 	}
 	rec, err := start(t.Context(), []string{"sh", "-c", "echo sound"})
 	if err != nil {

@@ -22,37 +22,32 @@ type screen struct {
 
 func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) error {
 	width := columns()
-	var out strings.Builder
-	out.WriteString("\r\x1b[K")
+	out := "\r\x1b[K"
 	for _, w := range confirmed {
 		word := show.Line(w.Word)
 		if s.row != "" && uniseg.StringWidth(s.row+word) > width {
-			out.WriteString(s.row + "\n")
+			out += s.row + "\n"
 			s.row = ""
 		}
-		if s.row == "" {
-			word = strings.TrimLeft(word, " ")
-		}
-		s.row += word
+		s.row = strings.TrimLeft(s.row+word, " ")
 	}
-	out.WriteString(s.row)
-	if last {
-		if s.row != "" {
-			out.WriteString("\n")
-		}
+	out += s.row
+	rest := show.Line(tentative)
+	if s.row == "" {
+		rest = strings.TrimLeft(rest, " ")
+	}
+	rest = fitting(rest, width-uniseg.StringWidth(s.row))
+	switch {
+	case last && s.row != "":
+		out += "\n"
 		s.row = ""
-	} else {
-		rest := show.Line(tentative)
-		if s.row == "" {
-			rest = strings.TrimLeft(rest, " ")
-		}
-		rest = fitting(rest, width-uniseg.StringWidth(s.row))
-		if s.color && rest != "" {
-			rest = "\x1b[2m" + rest + "\x1b[22m"
-		}
-		out.WriteString(rest)
+	case last:
+	case s.color && rest != "":
+		out += "\x1b[2m" + rest + "\x1b[22m"
+	default:
+		out += rest
 	}
-	_, err := io.WriteString(s.w, out.String())
+	_, err := io.WriteString(s.w, out)
 	return err
 }
 
