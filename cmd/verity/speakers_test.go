@@ -96,8 +96,11 @@ func TestConversation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr = program(t, bytes.NewReader(raw), "listen", "--speakers", "voice", "-f", "rttm", "-")
-	if code != 0 || !strings.Contains(stdout, "Speaker_1") || !strings.Contains(stdout, "Speaker_2") {
+	file := filepath.Join(t.TempDir(), "talk.rttm")
+	code, _, stderr = program(t, bytes.NewReader(raw), "listen", "--speakers", "voice", "-o", file, "-")
+	turns, err := os.ReadFile(file)
+	stdout = string(turns)
+	if err != nil || code != 0 || !strings.Contains(stdout, "Speaker_1") || !strings.Contains(stdout, "Speaker_2") {
 		t.Errorf("live: status %d, %s; want two speakers; %s", code, stdout, stderr)
 	}
 }

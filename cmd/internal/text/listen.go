@@ -23,12 +23,11 @@ import (
 
 const listenHelp = `Listen transcribes the microphone live. On a terminal, tentative words follow the
 confirmed ones and may change until two passes agree. Otherwise, or with --timestamps,
-each sentence is printed on its own line once it is confirmed. Formats other than txt,
-and the file of --out, are written at the end. Ctrl-C stops listening after transcribing
-the last words.
+each sentence is printed on its own line once it is confirmed. The file of --out is
+written at the end. Ctrl-C stops listening after transcribing the last words.
 
 With --speakers, text appears when somebody pauses, with the speaker as far as the voices
-until then tell. Formats that are written at the end have speakers found in the whole.
+until then tell. The file of --out has speakers found in the whole.
 
 Verity records through arecord, parec or ffmpeg. "-" reads audio from standard input
 instead; "raw:RATE" reads headerless samples from it (16 bits, little-endian, one
@@ -54,9 +53,8 @@ type listenCommand struct {
 	decoding  cli.Decoding
 	log       cli.LogFlags
 	textFlags *pflag.FlagSet
-	formats   []transcript.Format // of the flag
-	format    transcript.Format   // to write
-	file      string              // gets the text at the end; the words are also printed
+	file      string            // gets the text at the end; the words are also printed
+	format    transcript.Format // of the file
 	timed     bool
 	drawn     bool // a screen shows the words, also before they are confirmed
 
@@ -84,7 +82,6 @@ func Listen(e cli.Env) *cobra.Command {
 		return nil
 	}
 	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
-		bindFormats(f, &l.formats, &l.writing.Lines)
 		cli.Bind(f, "out", &l.file)
 		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
@@ -103,7 +100,7 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &cli.SoundFlags{}); err != nil {
 		return err
 	}
-	l.drawn = l.OutTerminal && l.prints() && !l.timed && decoding.Speakers == nil
+	l.drawn = l.OutTerminal && !l.timed && decoding.Speakers == nil
 	done := l.Loading(&l.log, l.model.Name)
 	model, err := l.model.Load(ctx, decoding)
 	done()
@@ -119,33 +116,20 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 	return l.transcribe(ctx, by, args)
 }
 
-// check sets the format, and refuses flags that do not go together.
+// check sets the format of the file, and refuses flags that do not go together.
 func (l *listenCommand) check() error {
-	if l.file != "" && len(l.formats) == 0 {
-		var err error
-		if l.formats, _, err = cli.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
-			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
+	if l.writing.Times = l.timed; l.file != "" {
+		formats, lines, err := cli.Formats(strings.TrimPrefix(filepath.Ext(l.file), "."))
+		switch {
+		case err != nil:
+			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt", show.Name(l.file))
+		case exists(l.file):
+			return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
 		}
-	}
-	l.format, l.writing.Times = transcript.TXT, l.timed
-	if len(l.formats) > 0 {
-		l.format = l.formats[0]
-	}
-	switch {
-	case len(l.formats) > 1:
-		return cli.Usagef("--output-format: listen writes one format")
-	case l.file != "" && exists(l.file):
-		return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
-	case l.file == "" && l.format == transcript.DOCX:
-		return cli.Usagef("--output-format docx is a binary file: add --out talk.docx")
-	case !l.prints() && l.timed:
-		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", l.format)
+		l.format, l.writing.Lines = formats[0], lines
 	}
 	return cmp.Or(output.Check(l.file), l.speakers.Check())
 }
-
-// prints reports whether text is printed as it comes; otherwise standard output gets another format at the end.
-func (l *listenCommand) prints() bool { return l.format == transcript.TXT || l.file != "" }
 
 // transcribe writes text until the sound ends or ctx is cancelled. It ends the recorder and
 // closes the clip.
@@ -219,14 +203,10 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 			return cmp.Or(failed, cannotWrite(err))
 		}
 	}
-	written := func(w io.Writer) error { return l.writing.Write(w, l.format, &l.tr) }
-	switch {
-	case l.file != "":
-		return cmp.Or(failed, output.Write(l.file, l.Out, written))
-	case !l.prints():
-		return cmp.Or(failed, cannotWrite(written(l.Out)))
+	if l.file == "" {
+		return failed
 	}
-	return failed
+	return cmp.Or(failed, output.Write(l.file, l.Out, func(w io.Writer) error { return l.writing.Write(w, l.format, &l.tr) }))
 }
 
 // A liveClip ends when its context does, even while a read waits.
@@ -276,11 +256,11 @@ func (l *listenCommand) phrase(words []transcript.Word) (err error) {
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
 		Text: text.String(), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
 	}
-	if !l.prints() || l.file != "" {
+	if l.file != "" {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
 	}
-	if l.prints() && !l.drawn {
+	if !l.drawn {
 		_, err = fmt.Fprintln(l.Out, s.Line(l.speaker, l.timed))
 		l.speaker = s.Speaker
 	}

@@ -18,7 +18,6 @@ import (
 	"verity/model/digits"
 	"verity/transcribe"
 	"verity/transcribe/live"
-	"verity/transcript"
 )
 
 // TestListenEnds: when the command ends, for whatever reason, the recorder has ended too.
@@ -54,7 +53,7 @@ func TestListenEnds(t *testing.T) {
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := &listenCommand{format: transcript.TXT, Env: cli.Env{Out: writer(func(b []byte) (int, error) {
+		l := &listenCommand{Env: cli.Env{Out: writer(func(b []byte) (int, error) {
 			switch why {
 			case "stopped":
 				cancel()
