@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -96,7 +95,7 @@ func (c *comparison) writeNames() error {
 	at := filepath.Join(c.Dir, report.VariantsFile)
 	b, err := input.Read(context.Background(), at, 1<<20)
 	if err == nil && json.Unmarshal(b, new([]string)) != nil || errors.Is(err, input.ErrTooLarge) {
-		return fmt.Errorf("%s: it does not list variants: name another folder, or remove the file", at)
+		return &output.Error{Name: at, Err: errors.New("it does not list variants: name another folder, or remove the file"), Unfit: true}
 	}
 	names := make([]string, len(c.variants))
 	for i, variant := range c.variants {

@@ -149,6 +149,11 @@ func (l *recordWriter) passOn(found func([]*report.Record) error) error {
 
 func (l *recordWriter) has(id string) bool { _, ok := l.done[id]; return ok }
 
+// refuse returns the error of a file that holds something else.
+func (f *recordFile) refuse(format string, args ...any) error {
+	return &output.Error{Name: f.name, Err: fmt.Errorf(format, args...), Unfit: true}
+}
+
 // readRecords reads the records of a file. Records of another run and lines that are not records are an error. An incomplete
 // last line sets torn.
 func (f *recordFile) readRecords() error {
@@ -158,20 +163,20 @@ func (f *recordFile) readRecords() error {
 			size, err := f.Seek(0, io.SeekEnd)
 			f.torn = size - int64(line.Length)
 			if len(f.found) == 0 && !f.beginsAsRecords() {
-				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name)
+				err = f.refuse("it holds no records: name another folder, or remove the file")
 			}
 			return err
 		}
 		if err != nil && len(f.found) == 0 {
-			err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", f.name, err)
+			err = f.refuse("it holds no records: name another folder, or remove the file (%w)", err)
 		}
 		if err != nil {
 			return err
 		}
 		if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
 			thing = strings.TrimPrefix(thing+" ", "options ")
-			return fmt.Errorf("%s holds results of another run, with %s%s; this run has %s: name another directory, "+
-				"or remove the file", f.name, thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
+			return f.refuse("it holds results of another run, with %s%s; this run has %s: name another directory, "+
+				"or remove the file", thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
 		}
 		f.found = append(f.found, r)
 	}

@@ -69,7 +69,7 @@ func TestCompareVariants(t *testing.T) {
 	// Records of another run are no variant's.
 	variants, matches = trio(t, hearer{}.engine)
 	variants[2].Run.Program = "other"
-	if _, err := Compare(t.Context(), variants, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds results of another run") {
+	if _, err := Compare(t.Context(), variants, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl: cannot be written: it holds results of another run") {
 		t.Errorf("error %v, want that c.jsonl is of another run", err)
 	}
 }

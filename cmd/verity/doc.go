@@ -9,8 +9,8 @@
 // # Exit status
 //
 //	0    done
-//	1    some input failed, or a text could not be made of it; the rest is done
-//	2    wrong usage: an option, or a file that an option names, cannot be used, and nothing was done
+//	1    some sound could not be transcribed, or other work failed; the rest is done
+//	2    wrong usage: what was typed cannot be used; nothing was done
 //	3    outputs differ that must be equal
 //	130  interrupted
 package main

@@ -47,7 +47,7 @@ func TestEvalStatus(t *testing.T) {
 		{"empty text", with("-d", silent), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl:dev")), 0, ""},
 		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: has no field of sound: the fields are"},
-		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
+		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 2, "there is nothing to do"},
 		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl:test")}, 2, "want dev or train"},
 		{"empty shard", with("-d", good, "--shard", "3/3"), 0, "shard 3/3 is empty"},
 		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
@@ -55,8 +55,8 @@ func TestEvalStatus(t *testing.T) {
 		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
 		{"compare assisted by itself", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "3"}, 0, ""},
 		{"report of nothing", []string{"report"}, 2, "no records"},
-		{"report of no file", []string{"report", filepath.Join(good, "nowhere")}, 1, "nowhere"},
-		{"report of no records", []string{"report", good}, 1, "records*.jsonl"},
+		{"report of no file", []string{"report", filepath.Join(good, "nowhere")}, 2, "nowhere"},
+		{"report of no records", []string{"report", good}, 2, "records*.jsonl"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestEvalReport(t *testing.T) {
 			t.Errorf("%s: %v, or without its title", name, err)
 		}
 	}
-	if code, _, stderr := program(t, nil, "eval", "-m", model, once, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run, with the default of --suppress-tokens") {
+	if code, _, stderr := program(t, nil, "eval", "-m", model, once, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 2 || !strings.Contains(stderr, "another run, with the default of --suppress-tokens") {
 		t.Errorf("other options over the same folder: status %d:\n%s", code, stderr)
 	}
 	other := filepath.Join(out, "other")
@@ -121,7 +121,7 @@ func TestEvalReport(t *testing.T) {
 	if err := os.Link(filepath.Join(assisted, "records-1-of-2.jsonl"), filepath.Join(other, "records-1-of-2.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := program(t, nil, "report", other); code != 1 || !strings.Contains(stderr, `assistant: "self" and ""`) ||
+	if code, _, stderr := program(t, nil, "report", other); code != 2 || !strings.Contains(stderr, `assistant: "self" and ""`) ||
 		!strings.Contains(stderr, "records-1-of-2.jsonl") || !strings.Contains(stderr, "records-2-of-2.jsonl") {
 		t.Errorf("shards of two runs: status %d:\n%s", code, stderr)
 	}
@@ -149,7 +149,7 @@ func TestEvalReport(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(plain, "records.jsonl"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := program(t, nil, "report", plain); code != 1 || !strings.Contains(stderr, "nothing to report") {
+	if code, _, stderr := program(t, nil, "report", plain); code != 2 || !strings.Contains(stderr, "nothing to report") {
 		t.Errorf("no records: status %d:\n%s", code, stderr)
 	}
 }

@@ -160,7 +160,7 @@ func TestPipe(t *testing.T) {
 	if code, _, stderr := program(t, nil, "decode", text); code != 1 || !strings.Contains(stderr, "text.wav") {
 		t.Errorf("decode of a text: status %d, %s", code, stderr)
 	}
-	if code, out, _ := program(t, nil, "pipe", "--model=nowhere"); code != 1 || !strings.Contains(out, `"kind":"missing"`) {
+	if code, out, _ := program(t, nil, "pipe", "--model=nowhere"); code != 2 || !strings.Contains(out, `"kind":"missing"`) {
 		t.Errorf("a model that is missing: status %d, %s", code, out)
 	}
 }

@@ -61,7 +61,7 @@ func TestServeCheck(t *testing.T) {
 		{"--api-key-file", empty + "x", 2, "there is no such file"},
 		{"--tls-cert", empty, 2, "holds no certificate"},
 		{"--origin", "x", 2, "want scheme and host"},
-		{"--model", "nowhere", 1, "no such directory or file"},
+		{"--model", "nowhere", 2, "no such directory or file"},
 	} {
 		code, out, stderr := program(t, nil, "serve", "--check", "--model", "../../model/digits/target", tt.flag, tt.value)
 		if code != tt.status || !strings.Contains(stderr, tt.want) || (code == 0) != strings.Contains(string(out), "all right") {

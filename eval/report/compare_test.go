@@ -203,7 +203,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	var line *LineError
-	for _, err := range Read("test", strings.NewReader("x")) {
+	for _, err := range Read("test", strings.NewReader("{")) {
 		if !errors.As(err, &line) || !errors.Is(err, ErrTorn) {
 			t.Errorf("torn line: %v", err)
 		}

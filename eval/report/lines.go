@@ -106,7 +106,9 @@ func (l line) parse(name string) (*Record, error) {
 	}
 	r := new(Record)
 	wrong := (*json.UnmarshalTypeError)(nil)
-	if head := (struct{ Schema string }{}); err == ErrTorn && json.Valid(l.text) {
+	if head := (struct{ Schema string }{}); err == ErrTorn && l.n == 1 && l.text[0] != '{' {
+		err = nil // not the beginning of one
+	} else if err == ErrTorn && json.Valid(l.text) {
 		if json.Unmarshal(l.text, &head); head.Schema == "" { // other programs may end a file without a line end
 			err = nil
 		}

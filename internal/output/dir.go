@@ -32,7 +32,7 @@ func MakeDir(name string) (undo func(), err error) {
 	if err != nil {
 		undo()
 	}
-	return undo, wrap(name, err)
+	return undo, unfit(name, err)
 }
 
 // acceptsFiles reports why no new file can be made in a directory.
@@ -52,17 +52,19 @@ func acceptsFiles(dir string) error {
 func Below(dir, below string) (string, error) {
 	path := filepath.Join(dir, below)
 	root, err := os.OpenRoot(dir)
-	if err == nil {
-		defer root.Close()
-		_, err = root.Stat(below)
-	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = nil
+		return path, nil
 	case err != nil:
+		return path, unfit(dir, err)
+	}
+	defer root.Close()
+	if _, err = root.Stat(below); errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	} else if err != nil {
 		err = fmt.Errorf("%w: a link that leads out of %s is not followed", errors.Unwrap(err), dir)
 	}
-	return path, wrap(path, err)
+	return path, unfit(path, err)
 }
 
 // A FileWriter writes a file of a checkpoint: what f writes.
@@ -102,5 +104,5 @@ func CheckModel(dir string, ours func(dir fs.FS) bool) error {
 	case err == nil && len(all) > 0 && !ours(os.DirFS(dir)):
 		err = fmt.Errorf("it holds %.80q, which this program did not make: it is not overwritten; name another directory", all[0].Name())
 	}
-	return wrap(dir, err)
+	return unfit(dir, err)
 }

@@ -27,8 +27,9 @@ const Stdout = "-"
 
 // An Error reports a file that cannot be written. It names the file as the caller did.
 type Error struct {
-	Name string
-	Err  error
+	Name  string
+	Err   error
+	Unfit bool // known before the work: another name is needed
 }
 
 func (e *Error) Error() string { return e.Name + ": cannot be written: " + e.Err.Error() }
@@ -48,7 +49,16 @@ func wrap(name string, err error) error {
 	case errors.As(err, &link):
 		err = link.Err
 	}
-	return &Error{name, err}
+	return &Error{Name: name, Err: err}
+}
+
+// unfit is wrap for a name that a check before the work refuses.
+func unfit(name string, err error) error {
+	if e, ok := wrap(name, err).(*Error); ok {
+		e.Unfit = true
+		return e
+	}
+	return nil
 }
 
 // Write writes what f writes to the file that a person named: standard output for "-", the
@@ -81,7 +91,7 @@ func Check(name string) error {
 	if err == nil && !direct {
 		err = acceptsFiles(filepath.Dir(path))
 	}
-	return wrap(name, err)
+	return unfit(name, err)
 }
 
 // Replace writes what f writes to the file at path. A link there is replaced, not followed.

@@ -16,6 +16,7 @@ import (
 
 // Errors of this package, for errors.Is.
 var (
+	ErrDownload = errors.New("cannot be downloaded") // the cause is beside it
 	ErrOffline  = errors.New("not in the cache, and the network is not to be used")
 	ErrNotFound = errors.New("the hub has no such model")
 	ErrToken    = errors.New("the hub requires a token")

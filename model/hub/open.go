@@ -94,7 +94,7 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 	case errors.Is(err, ErrOffline):
 		err = fmt.Errorf("model %s: %w", name, ErrOffline)
 	default:
-		err = fmt.Errorf("model %s: not in the cache, and cannot be downloaded: %w", name, err)
+		err = fmt.Errorf("model %s: not in the cache, and %w: %w", name, ErrDownload, err)
 	}
 	return dir, err
 }

@@ -3,6 +3,7 @@ package quantize
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func ParseFormat(text string) (precision.Format, error) {
 	return f, nil
 }
 
+// ErrQuantised is the cause if the checkpoint has few bits already.
+var ErrQuantised = errors.New("is quantized already")
+
 // Write writes c with few-bit weights to a directory, and returns the result for each
 // weight. A checkpoint that this program wrote is overwritten; a directory with anything
 // else is an error.
@@ -60,7 +64,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 		return nil, fmt.Errorf("format %q: %w", o.Format, err)
 	}
 	if c.Quantised() != "" {
-		return nil, fmt.Errorf("%s is quantized already, to %s; name the checkpoint that it was made from", c.Name, c.Quantised())
+		return nil, fmt.Errorf("%s %w, to %s; name the checkpoint that it was made from", c.Name, ErrQuantised, c.Quantised())
 	}
 	if err := output.CheckModel(dir, quantised); err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case errors.Is(err, datasets.ErrKind):
 		return nil, Usagef("--%w", err)
 	case err != nil:
-		return nil, err
+		return nil, Unusable(err)
 	}
 	var first error
 	var columns *datasets.ColumnsError
@@ -133,7 +133,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case err != nil:
 		return nil, err
 	case empty:
-		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
+		return nil, Usagef("--dataset %s holds no utterance: there is nothing to do", d.Path)
 	case columns != nil: // no row can be read
 		example := "AUDIO,TEXT"
 		if names := strings.Join(columns.Has, ","); len(columns.Has) == 2 && !strings.Contains(names, " ") {

@@ -87,11 +87,11 @@ func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
 	}
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {
-		return nil, fmt.Errorf("--draft-from %s: %w", name, input.Cause(err))
+		return nil, Usagef("--draft-from %s: %w", name, input.Cause(err))
 	}
 	lines, err := transcript.Read(name, raw)
 	if err != nil {
-		return nil, fmt.Errorf("--draft-from %w", err)
+		return nil, Usagef("--draft-from %w", err)
 	}
 	return lines, nil
 }
@@ -108,7 +108,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 	for _, path := range files[0].Paths {
 		f, err := input.Open(ctx, path)
 		if err != nil {
-			return fmt.Errorf("--draft-from %s: %w", path, err)
+			return Usagef("--draft-from %s: %w", path, err)
 		}
 		for r, problem := range report.Read(path, f) {
 			if problem != nil {
@@ -121,11 +121,11 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 		}
 		f.Close()
 		if err != nil && !errors.Is(err, report.ErrTorn) {
-			return fmt.Errorf("--draft-from %w", err)
+			return Usagef("--draft-from %w", err)
 		}
 	}
 	if len(byID) == 0 {
-		return fmt.Errorf("--draft-from %s: no record in it has a text", d.from)
+		return Usagef("--draft-from %s: no record in it has a text", d.from)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (d *DraftSource) Check(ctx context.Context, sounds []string) error {
 	switch n := len(missing); {
 	case n > 0 && n == len(sounds):
 		where := map[bool]string{true: "beside it", false: "in it"}[d.from == besideSound]
-		return fmt.Errorf("--draft-from %s: no transcript of %s %s: want one of the same name with %s",
+		return Usagef("--draft-from %s: no transcript of %s %s: want one of the same name with %s",
 			d.from, show.Name(missing[0]), where, strings.Join(transcriptTypes, ", "))
 	case n > 0:
 		slog.Warn(fmt.Sprintf("--draft-from %s: %d of %d files have no transcript to draft from, such as %s", show.Name(d.from), n, len(sounds), show.Name(missing[0])))

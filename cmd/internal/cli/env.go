@@ -12,7 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/internal/output"
 	"verity/internal/show"
+	"verity/model"
+	"verity/model/hub"
 	"verity/wer"
 )
 
@@ -25,13 +28,15 @@ type Env struct {
 	OutTerminal, ErrTerminal bool // whether Out and Err are terminals
 }
 
-// A UsageError is a mistake of the user. The exit status is 2.
+// A UsageError is a mistake in what was typed. The exit status is 2.
 type UsageError struct {
 	Err      error
 	NeedHelp bool // the message does not say what to do
+	Named    bool // what an option or argument names cannot be used: see Unusable
 }
 
 func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
 
 // A DiffersError reports that outputs differ that must be equal. The exit status is 3.
 type DiffersError struct{ Err error }
@@ -41,6 +46,16 @@ func (e DiffersError) Error() string { return e.Err.Error() }
 // Usagef formats a UsageError.
 func Usagef(format string, args ...any) error {
 	return UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// Unusable makes an error of opening what the command line names, other than a sound, one of usage. A download that
+// fails, an interrupt and a file that changes meanwhile are failed work.
+func Unusable(err error) error {
+	failed := errors.Is(err, hub.ErrDownload) && !errors.Is(err, hub.ErrNotFound) && !errors.Is(err, hub.ErrToken)
+	if err == nil || failed || errors.Is(err, context.Canceled) || errors.Is(err, model.ErrChanged) || errors.As(err, new(UsageError)) {
+		return err
+	}
+	return UsageError{Err: err, Named: true}
 }
 
 // interrupted is the exit status after a signal: that of shells after Ctrl-C.
@@ -66,6 +81,9 @@ func (e Env) Complain(args []string, message string) {
 // Fail writes why a program failed and returns its exit status, 0 for no error.
 func (e Env) Fail(ctx context.Context, program string, args []string, err error) int {
 	usage, wrong := errors.AsType[UsageError](err)
+	if place, ok := errors.AsType[*output.Error](err); ok && place.Unfit {
+		wrong = true
+	}
 	switch {
 	case err == nil:
 		return 0

@@ -163,7 +163,7 @@ func checkDefault(name string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	return errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper " +
+	return Usagef("this program was built without a model (-tags nomodel): name the directory of a Whisper " +
 		"checkpoint with --model DIR")
 }
 
@@ -174,10 +174,10 @@ func (m *ModelFlags) explain(err error) error {
 	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
 		return m.Assistant.unknown()
 	case errors.Is(err, hub.ErrOffline):
-		return fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull %s downloads it with a network", err,
+		err = fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull %s downloads it with a network", err,
 			m.lacking(err))
 	}
-	return InFlag(err)
+	return Unusable(InFlag(err))
 }
 
 // lacking returns the name of the model that an error says is not in the cache.

@@ -123,7 +123,7 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e Env, list string) (voice
 		if problem := (*diarize.SampleError)(nil); errors.As(err, &problem) {
 			return nil, wrong("%s: %s", show.Name(file), problem.Problem)
 		} else if err != nil {
-			return nil, fmt.Errorf("--speaker-names %s: line %d: %w", show.Name(list), number, err)
+			return nil, Usagef("--speaker-names %s: line %d: %w", show.Name(list), number, err)
 		}
 		same := func(w diarize.Voice) bool { return slices.Equal(v.Vector, w.Vector) }
 		if i := slices.IndexFunc(voices, same); i >= 0 {

@@ -34,7 +34,7 @@ To measure precisions and assistants on real audio, use verity compare.
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
 
-Exit status: 0 done, 1 the model cannot be read, 2 wrong usage, 130 interrupted.`
+Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 
 // A benchCommand is the bench command with its flags.
 type benchCommand struct {

@@ -86,7 +86,7 @@ func replaces(name, begin, kind string) error {
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
 		return nil // output.Check has reported a file that cannot be written
 	}
-	return &output.Error{Name: name, Err: fmt.Errorf("the file there is not %s; choose another name or remove it", kind)}
+	return &output.Error{Name: name, Err: fmt.Errorf("the file there is not %s; choose another name or remove it", kind), Unfit: true}
 }
 
 // write writes d where the flags say: a page, and to standard output a table or JSON,
@@ -135,7 +135,7 @@ func (r *reportCommand) score(ctx context.Context, args []string) error {
 	for _, arg := range args {
 		f, err := report.Find(arg)
 		if err != nil {
-			return err
+			return cli.Unusable(err)
 		}
 		files = append(files, f...)
 	}
@@ -144,11 +144,11 @@ func (r *reportCommand) score(ctx context.Context, args []string) error {
 	}
 	d, err := report.Load(ctx, files, r.report.normalizer, r.by)
 	if err != nil {
-		return err
+		return cli.Unusable(err)
 	}
 	eval.Predict(d)
 	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
-		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
+		return cli.Usagef("no record in %s: there is nothing to report", strings.Join(args, ", "))
 	}
 	if err := r.report.write(r.Env, d); err != nil {
 		return err

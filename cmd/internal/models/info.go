@@ -131,7 +131,7 @@ func Inspect(ctx context.Context, m *cli.ModelFlags, drafts bool) (*Properties, 
 			err = cli.Usagef("model %s is not on this machine: if it is published, verity models pull %[1]s downloads it", m.Name)
 		}
 		if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
-			err = cli.Usagef("%s: there is no such sound file", show.Name(m.Name))
+			err = fmt.Errorf("%s: there is no such sound file", show.Name(m.Name))
 		}
 		return nil, err
 	}

@@ -65,6 +65,9 @@ func Models(e cli.Env) *cobra.Command {
 				return cli.Usagef("pull needs the network; verity models lists what is here")
 			}
 			dir, err := h.Pull(ctx, args[0])
+			if errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrToken) { // else it is the network
+				err = cli.Unusable(err)
+			}
 			if err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
 			}
@@ -79,7 +82,7 @@ func Models(e cli.Env) *cobra.Command {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])
-				return fmt.Errorf("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
+				return cli.Usagef("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
 			}
 			if err == nil {
 				_, err = fmt.Fprintf(e.Out, "removed %s\n", show.Bytes(n))

@@ -119,6 +119,9 @@ func (q *quantizeCommand) quantize(ctx context.Context, args []string) error {
 	began := time.Now()
 	results, err := quantize.Write(ctx, c, q.dir, q.opt)
 	q.bar.Clear()
+	if errors.Is(err, quantize.ErrQuantised) {
+		err = cli.Unusable(err)
+	}
 	if err != nil || q.quiet {
 		return err
 	}

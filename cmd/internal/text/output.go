@@ -67,7 +67,7 @@ func (d *outputDir) make(inputs []string) error {
 		for _, format := range d.formats {
 			for _, path := range d.paths(in, format) {
 				if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
-					return &output.Error{Name: path, Err: errors.New("it is an input")}
+					return &output.Error{Name: path, Err: errors.New("it is an input"), Unfit: true}
 				}
 			}
 		}

@@ -367,12 +367,13 @@ func describe(err error) *pipeError {
 	e := &pipeError{Kind: "other", Message: show.Text(err.Error())}
 	_, format := errors.AsType[*audio.FormatError](err)
 	_, track := errors.AsType[*audio.TrackError](err)
+	usage, wrong := errors.AsType[cli.UsageError](err)
 	for _, k := range []struct {
 		is   bool
 		kind string
 	}{
 		{errors.Is(err, context.Canceled), "canceled"},
-		{errors.As(err, new(cli.UsageError)), "usage"},
+		{wrong && !usage.Named, "usage"},
 		{errors.Is(err, syscall.EISDIR), "directory"},
 		{errors.Is(err, fs.ErrNotExist), "missing"},
 		{errors.Is(err, fs.ErrPermission), "permission"},
