@@ -75,7 +75,16 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 		o.ReplaceAttr = secondsInJSON
 		logger = slog.New(slog.NewJSONHandler(e.Err, o))
 	case l.format != "text" && !l.Records && level >= slog.LevelWarn:
-		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err, terminal: e.ErrTerminal})
+		logger = Sentences(level, func(file, text string) {
+			start := "verity: "
+			if e.ErrTerminal {
+				start = "\r\x1b[K" + start // over a progress bar, which is drawn again below
+			}
+			if file != "" {
+				start += show.Line(file) + ": "
+			}
+			fmt.Fprintln(e.Err, start+show.Line(text))
+		})
 	}
 	slog.SetDefault(logger)
 	// SetDefault also redirects package log. mewkiz/flac would write a line for every frame of
@@ -95,9 +104,14 @@ func secondsInJSON(_ []string, a slog.Attr) slog.Attr {
 // sentences is a log handler that writes each record as a sentence.
 type sentences struct {
 	slog.Handler // decides which levels are written
-	w            io.Writer
-	terminal     bool
+	write        func(file, text string)
 	attrs        []slog.Attr
+}
+
+// Sentences returns a log that writes each record of a level or above as a sentence, with the file that it is about.
+func Sentences(level slog.Level, write func(file, text string)) *slog.Logger {
+	levels := slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: level})
+	return slog.New(sentences{Handler: levels, write: write})
 }
 
 func (s sentences) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -106,22 +120,8 @@ func (s sentences) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (s sentences) Handle(_ context.Context, r slog.Record) error {
+	file, text := "", r.Message
 	r.AddAttrs(s.attrs...)
-	file, text := Sentence(r)
-	if file != "" {
-		text = file + ": " + text
-	}
-	start := ""
-	if s.terminal {
-		start = "\r\x1b[K" // over a progress bar, which is drawn again below
-	}
-	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(text))
-	return err
-}
-
-// Sentence returns a record of the log as a sentence, and the file that it is about.
-func Sentence(r slog.Record) (file, text string) {
-	text = r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "audio" {
 			file = a.Value.String()
@@ -130,5 +130,6 @@ func Sentence(r slog.Record) (file, text string) {
 		}
 		return true
 	})
-	return file, text
+	s.write(file, text)
+	return nil
 }

@@ -29,7 +29,8 @@ var outputRows = []*Option{
 		Brief: "overwrite existing files", Help: "overwrite existing files"},
 	{Name: "skip-existing", Needs: "output-dir",
 		Brief: "keep existing files; resumes a run",
-		Help:  "keep existing files, and skip audio files that already have all their outputs"},
+		Help: "keep existing files, and skip audio files that already have all their outputs; where {language} is detected, in " +
+			"any language"},
 	{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD, transcript.DOCX},
 		Brief: "print times before the text",
 		Help: "write start and end times before the text of each segment, with --word-timestamps of " +

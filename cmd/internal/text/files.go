@@ -105,8 +105,6 @@ func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, ba
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errSkipped):
-			t.note("%s: %v\n", show.Name(j.name), err)
 		case err != nil && len(jobs) == 1 || errors.Is(err, errOutput):
 			return err
 		case err != nil:
@@ -122,9 +120,6 @@ func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, ba
 
 // transcribeFile transcribes the file of a job.
 func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
-	if err := t.checkLanguage(ctx, j.name); err != nil {
-		return nil, err
-	}
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
 	if t.speakers.Channels {
 		return t.eachChannel(ctx, j, within)
@@ -154,24 +149,6 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 		return nil, cause
 	}
 	return tr, err
-}
-
-// checkLanguage detects the language of a sound, before its text is written, if the language decides whether the text
-// exists.
-func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
-	if _, piped := cli.Stdin(name); piped || t.outDir == nil || !t.outDir.inSomeLanguage(name) {
-		return nil
-	}
-	clip, err := t.sound.Clip(ctx, t.Env, name)
-	if err != nil {
-		return err
-	}
-	defer clip.Close()
-	l, _, err := t.transcriber.DetectLanguage(ctx, clip)
-	if err != nil {
-		return t.inFile(name, err)
-	}
-	return t.outDir.checkExisting(name, cmp.Or(l.Code, unknownLanguage))
 }
 
 // reportTrack writes which of several audio tracks is read.

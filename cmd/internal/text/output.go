@@ -37,16 +37,15 @@ func cannotWrite(err error) error {
 
 // An outputDir writes transcripts to a directory, a file for each format.
 type outputDir struct {
-	dir         string
-	names       map[string]string // of an input: its outputs, as a path below dir without the ending of a format
-	formats     []transcript.Format
-	writing     transcript.Options
-	language    string    // of all texts; empty if it is not known before they are written
-	anyLanguage bool      // a text in any language is the output of its input
-	force       bool      // replace what exists
-	skip        bool      // leave what exists
-	log         io.Writer // nil, or gets a line for each transcript
-	undo        func()    // removes the directory if it was made and is empty
+	dir      string
+	names    map[string]string // of an input: its outputs, as a path below dir without the ending of a format
+	formats  []transcript.Format
+	writing  transcript.Options
+	language string    // of all texts; empty if it is not known before they are written
+	force    bool      // replace what exists
+	skip     bool      // leave what exists
+	log      io.Writer // nil, or gets a line for each transcript
+	undo     func()    // removes the directory if it was made and is empty
 }
 
 // newOutputDir returns the directory of --output-dir, with the names of the outputs of each input.
@@ -231,8 +230,8 @@ func stem(name string) string {
 	return base
 }
 
-// missing returns the inputs to transcribe: all, or with skip those that lack an output.
-// Without force and skip an output that exists is an error.
+// missing returns the inputs to transcribe: all, or with skip those that lack an output. While the language is not
+// known, one in any language counts. Without force and skip an output that exists is an error.
 func (d *outputDir) missing(inputs []string) (todo []string, err error) {
 	if d.force {
 		return inputs, nil
@@ -242,8 +241,8 @@ func (d *outputDir) missing(inputs []string) (todo []string, err error) {
 		for _, format := range d.formats {
 			paths := d.paths(in, format)
 			i := slices.IndexFunc(paths, exists)
-			if i < 0 || len(paths) > 1 && !d.anyLanguage {
-				continue // the language decides
+			if i < 0 || len(paths) > 1 && !d.skip {
+				continue // write checks those that the language decides
 			}
 			if existing++; !d.skip {
 				return nil, existsError(paths[i], ", and nothing was done")
@@ -258,35 +257,6 @@ func (d *outputDir) missing(inputs []string) (todo []string, err error) {
 
 func existsError(path, consequence string) error {
 	return cli.Usagef("%s exists%s: --force replaces it, --skip-existing leaves it and continues", show.Name(path), consequence)
-}
-
-// errSkipped is the error of an input whose outputs all exist.
-var errSkipped = errors.New("skipped: the outputs exist")
-
-// inSomeLanguage reports whether the text of an input, whose language is not known, exists in some language.
-func (d *outputDir) inSomeLanguage(input string) bool {
-	return !d.force && !d.anyLanguage && slices.ContainsFunc(d.formats, func(format transcript.Format) bool {
-		paths := d.paths(input, format)
-		return len(paths) > 1 && slices.ContainsFunc(paths, exists)
-	})
-}
-
-// checkExisting checks for the outputs of an input in a language.
-func (d *outputDir) checkExisting(input, language string) error {
-	existing := 0
-	for _, format := range d.formats {
-		path := d.path(input, format, language)
-		if !exists(path) {
-			continue
-		}
-		if existing++; !d.skip {
-			return existsError(path, "")
-		}
-	}
-	if existing == len(d.formats) {
-		return errSkipped
-	}
-	return nil
 }
 
 // exists reports whether writing a file would lose something. A link that leads nowhere counts;

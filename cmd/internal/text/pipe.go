@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,10 +55,9 @@ type pipeCommand struct {
 	log   cli.LogFlags
 	batch int
 
-	loaded *verity.Model
-	mu     sync.Mutex // of the output and of running
-	// The functions that end the running requests, by their ids.
-	running map[int64]context.CancelFunc
+	loaded  *verity.Model
+	mu      sync.Mutex // of the output
+	running sync.Map   // the function that ends a request, by its id
 }
 
 // A pipeRequest is a line of the input.
@@ -111,7 +111,7 @@ type pipeError struct {
 
 // Pipe returns the command that transcribes for another program.
 func Pipe(e cli.Env) *cobra.Command {
-	p := &pipeCommand{Env: e, running: map[int64]context.CancelFunc{}}
+	p := &pipeCommand{Env: e}
 	c := cli.New("pipe [flags]", "Transcribe for the program that starts this one", pipeHelp, p.run)
 	c.Hidden = true
 	cli.AddFlags(c, p.model.RegisterModel, p.model.RegisterSpeed, p.model.Assistant.Register, p.log.Register,
@@ -160,17 +160,21 @@ func (p *pipeCommand) serve(ctx context.Context) error {
 		case err := <-ended:
 			return err
 		case r := <-requests:
+			if end, ok := p.running.Load(r.Cancel); ok {
+				end.(context.CancelFunc)() // the id stays in use until the request has answered
+			}
 			if r.Cancel != 0 {
-				p.cancel(r.Cancel)
 				continue
 			}
-			one, err := p.start(ctx, r.ID)
-			if err != nil {
+			one, end := context.WithCancel(ctx)
+			if _, twice := p.running.LoadOrStore(r.ID, end); twice || r.ID < 1 {
 				// Without the id, which would end the request that has it.
-				p.answer(pipeAnswer{Error: describe(err)})
+				p.answer(pipeAnswer{Error: describe(cli.Usagef("id %d: want a number from 1 up that no other running request has", r.ID))})
+				end()
 				continue
 			}
 			work.Go(func() {
+				defer end()
 				select {
 				case turns <- struct{}{}:
 					defer func() { <-turns }()
@@ -202,54 +206,33 @@ func readRequests(ctx context.Context, in io.Reader, to chan<- pipeRequest) erro
 	return lines.Err()
 }
 
-// start returns the context of a request that begins.
-func (p *pipeCommand) start(ctx context.Context, id int64) (context.Context, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if id < 1 || p.running[id] != nil {
-		return nil, cli.Usagef("id %d: want a number from 1 up that no other running request has", id)
-	}
-	one, cancel := context.WithCancel(ctx)
-	p.running[id] = cancel
-	return one, nil
-}
-
-// cancel ends a request, if it runs. Its id stays in use until it has answered.
-func (p *pipeCommand) cancel(id int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if end := p.running[id]; end != nil {
-		end()
-	}
-}
-
-// release makes the id of a request free again.
-func (p *pipeCommand) release(id int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running[id]() // frees what its context holds
-	delete(p.running, id)
-}
+// mostWarnings is how many warnings of a request are sent.
+const mostWarnings = 20
 
 // transcribe answers a request.
 func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
-	var warnings warningLog
+	var mu sync.Mutex
 	last := pipeAnswer{ID: r.ID}
-	t, err := p.prepare(ctx, r, slog.New(&warnings))
+	warn := func(_, text string) { // the caller knows which file it is
+		mu.Lock()
+		defer mu.Unlock()
+		if len(last.Warnings) < mostWarnings {
+			last.Warnings = append(last.Warnings, show.Line(text))
+		}
+	}
+	t, err := p.prepare(ctx, r, cli.Sentences(slog.LevelWarn, warn))
 	if err == nil {
 		err = p.answerRequest(ctx, t, r, &last)
 	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		last.Transcript, last.Formats, last.Error = nil, nil, describe(err)
 	}
-	last.Warnings = warnings.texts()
 	if r.Temporary {
 		os.Remove(r.File)
 	}
-	p.release(r.ID) // first: who has the answer may use the id again
+	p.running.Delete(r.ID) // first: who has the answer may use the id again
+	mu.Lock()
+	defer mu.Unlock()
 	p.answer(last)
 }
 
@@ -364,56 +347,67 @@ func (p *pipeCommand) answer(a pipeAnswer) error {
 
 // describe returns the kind of an error and its text.
 func describe(err error) *pipeError {
-	e := &pipeError{Kind: "other", Message: show.Text(err.Error())}
+	kind := "other"
 	_, format := errors.AsType[*audio.FormatError](err)
 	_, track := errors.AsType[*audio.TrackError](err)
 	usage, wrong := errors.AsType[cli.UsageError](err)
-	for _, k := range []struct {
-		is   bool
-		kind string
-	}{
-		{errors.Is(err, context.Canceled), "canceled"},
-		{wrong && !usage.Named, "usage"},
-		{errors.Is(err, syscall.EISDIR), "directory"},
-		{errors.Is(err, fs.ErrNotExist), "missing"},
-		{errors.Is(err, fs.ErrPermission), "permission"},
-		{format || track || errors.Is(err, audio.ErrMalformed) || errors.Is(err, audio.ErrNoSound), "audio"},
-	} {
-		if k.is {
-			e.Kind = k.kind
-			break
+	switch {
+	case errors.Is(err, context.Canceled):
+		kind = "canceled"
+	case wrong && !usage.Named:
+		kind = "usage"
+	case errors.Is(err, syscall.EISDIR):
+		kind = "directory"
+	case errors.Is(err, fs.ErrNotExist):
+		kind = "missing"
+	case errors.Is(err, fs.ErrPermission):
+		kind = "permission"
+	case format || track || errors.Is(err, audio.ErrMalformed) || errors.Is(err, audio.ErrNoSound):
+		kind = "audio"
+	}
+	return &pipeError{kind, show.Text(err.Error())}
+}
+
+const decodeHelp = `Decode writes the sound of a file to standard output: one channel of samples at 16,000 Hz,
+32-bit floats, little-endian. The Python package verity_asr uses it.`
+
+// Decode returns the command that writes the samples of a file.
+func Decode(e cli.Env) *cobra.Command {
+	var sound cli.SoundFlags
+	var file string
+	c := cli.New("decode FILE", "Write the samples of a sound file", decodeHelp, func(ctx context.Context, _ []string) error {
+		clip, err := sound.Clip(ctx, e, file)
+		if err != nil {
+			return err
 		}
+		defer clip.Close()
+		return writeSamples(e, clip)
+	})
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return cli.Usagef("got %d arguments, want a sound file", len(args))
+		}
+		file = args[0]
+		return nil
 	}
-	return e
+	c.Hidden = true
+	cli.AddFlags(c, sound.Register)
+	return c
 }
 
-// A warningLog is a log handler that collects the first warnings of a request.
-type warningLog struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-// mostWarnings is how many warnings of a request are sent.
-const mostWarnings = 20
-
-func (w *warningLog) Enabled(_ context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn
-}
-func (w *warningLog) WithAttrs([]slog.Attr) slog.Handler { return w }
-func (w *warningLog) WithGroup(string) slog.Handler      { return w }
-
-func (w *warningLog) Handle(_ context.Context, r slog.Record) error {
-	_, text := cli.Sentence(r) // the caller knows which file it is
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.lines) < mostWarnings {
-		w.lines = append(w.lines, show.Line(text))
+// writeSamples writes the samples of a clip, and then its warnings to standard error.
+func writeSamples(e cli.Env, clip *audio.Clip) (err error) {
+	out := bufio.NewWriter(e.Out)
+	for pcm := make([]float32, audio.SampleRate); err == nil; {
+		var n int
+		n, err = clip.Read(pcm)
+		binary.Write(out, binary.LittleEndian, pcm[:n]) // Flush returns its error
 	}
-	return nil
-}
-
-func (w *warningLog) texts() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lines
+	if err != io.EOF {
+		return err
+	}
+	for _, w := range clip.Warnings() {
+		fmt.Fprintln(e.Err, w)
+	}
+	return cannotWrite(out.Flush())
 }

@@ -196,7 +196,7 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 func (w *watchCommand) outputDir(name string) (*outputDir, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
 	f := w.newOutputDir(w.names)
-	f.skip, f.anyLanguage = true, true
+	f.skip = true
 	return f, err
 }
 
