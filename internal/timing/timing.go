@@ -3,6 +3,7 @@
 package timing
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -93,15 +94,7 @@ func mirrored(i, n int) int {
 }
 
 // nanLast orders numbers as torch.sort does.
-func nanLast(a, b float32) int {
-	switch {
-	case a < b || b != b && a == a:
-		return -1
-	case b < a || a != a && b == b:
-		return 1
-	}
-	return 0
-}
+func nanLast(a, b float32) int { return cmp.Compare(-b, -a) }
 
 // mean returns the mean of matrices of one shape.
 func mean(all []Matrix) Matrix {

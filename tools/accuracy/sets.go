@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -225,12 +224,9 @@ func (b *builder) readTimed(ctx context.Context) error {
 		}
 		u := utterance{id: r.ID, lang: "en"}
 		for _, w := range r.Words {
-			word, ok := w[0].(string)
-			start, ok1 := w[1].(float64)
-			end, ok2 := w[2].(float64)
-			if !ok || !ok1 || !ok2 {
-				return fmt.Errorf("words.jsonl: %s: got %v, want a word and two times", r.ID, w)
-			}
+			word, _ := w[0].(string)
+			start, _ := w[1].(float64)
+			end, _ := w[2].(float64)
 			u.words = append(u.words, timedWord{Word: word, Start: start, End: end})
 			u.text += " " + word
 		}
@@ -435,22 +431,13 @@ func writeWAV(name string, pcm []float32, rate int) error {
 }
 
 // samples reads a whole file at 16 kHz.
-func samples(ctx context.Context, name string) (pcm []float32, err error) {
+func samples(ctx context.Context, name string) ([]float32, error) {
 	clip, err := audio.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer clip.Close()
-	for piece := make([]float32, 60*audio.SampleRate); ; {
-		n, err := clip.Read(piece)
-		pcm = append(pcm, piece[:n]...)
-		switch {
-		case err == io.EOF:
-			return pcm, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
+	return clip.Samples(math.MaxInt)
 }
 
 // readLines reads a file of JSON Lines.
