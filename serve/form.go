@@ -41,7 +41,6 @@ type request struct {
 	name          string // of the file according to the client, for messages only
 	file          *upload
 	modelName     string // as the client called it
-	model         *modelSlot
 	format        string
 	track         int // of several in the file; see audio.Input
 	stream        bool
@@ -86,7 +85,7 @@ func (q *request) close() {
 func (s *Server) parseForm(
 	w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task, end time.Time,
 ) (*request, error) {
-	q := &request{api: d, format: d.format, model: s.models.slots[0], decoding: s.opt.Decoding}
+	q := &request{api: d, format: d.format, decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if d.query {
 		if err := s.parseQuery(q, r); err != nil {
@@ -153,7 +152,7 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 	}
 }
 
-// saveFile writes the file to the spool.
+// saveFile writes the file to the store of uploads.
 func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
 		return badRequest(q.api.file, "The form has two parts named %s: send one request for each.", q.api.file)
@@ -234,12 +233,7 @@ type fieldSetter func(s *Server, q *request, f formField) error
 
 // formFields are the fields of OpenAI's forms, and further ones that are not in [Options.Fields].
 var formFields = map[string]fieldSetter{
-	"model": func(s *Server, q *request, f formField) error {
-		if q.modelName, q.model = f.value, s.models.find(f.value); q.model == nil {
-			return s.models.notFound(f.value)
-		}
-		return nil
-	},
+	"model": func(_ *Server, q *request, f formField) error { q.modelName = f.value; return nil },
 	"language": func(_ *Server, q *request, f formField) error {
 		q.language = languageOf(f.value)
 		q.decoding.Language = q.language

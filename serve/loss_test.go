@@ -45,9 +45,9 @@ var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300
 // TestNumbersOfForms: every form field refuses absurd numbers, except texts. The command tests those of Options.Fields.
 func TestNumbersOfForms(t *testing.T) {
 	texts := []string{ // bounded by maxField and maxDraft
-		"language", "prompt", "draft", "include", "keywords", "initial_prompt", "known_speaker_names",
+		"model", "language", "prompt", "draft", "include", "keywords", "initial_prompt", "known_speaker_names",
 	}
-	_, s := newServer(t, Options{More: other})
+	_, s := newServer(t, Options{})
 	for _, d := range []*dialect{openAI, whisperASR, whisperCPP} {
 		names := slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)),
 			slices.Collect(maps.Keys(d.fields)))

@@ -10,7 +10,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -27,49 +26,25 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestModelNames: the first of several models answers to published spellings of its name and to OpenAI's names, in
-// files, in sessions and in /v1/models; a single model to any name.
+// TestModelNames: the model answers to any name, in files, in sessions and in /v1/models.
 func TestModelNames(t *testing.T) {
-	h, s := newServer(t, Options{Name: "base", More: other})
-	for name, known := range map[string]bool{
-		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true,
-		"ggml-base.bin": true, "base.pt": true, "whisper-1": true, "gpt-4o-transcribe": true,
-		"gpt-transcribe": true, "gpt-live-transcribe": true, "gpt-realtime-whisper": true,
-		"gpt-4o-mini-transcribe": true, "gpt-4o-mini-transcribe-2025-12-15": true,
-		"gpt-4o": false, "gpt-4o-transcribe-diarize": true, "base.en": false, "openai/whisper-small": false,
-		"large": false, "house": false,
-	} {
-		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", name})
-		if (r.StatusCode == 200) != known || !known && r.StatusCode != 404 {
+	h, s := newServer(t, Options{Name: "base"})
+	for _, name := range []string{"", "base", "whisper-1", "openai/whisper-small", "gpt-4o-mini-transcribe-2025-12-15"} {
+		if r, body := post(t, h.URL+transcriptions, wav(t), field{"model", name}); r.StatusCode != 200 {
 			t.Errorf("%q: %s %s", name, r.Status, body)
 		}
-		conn, resp, err := websocket.Dial(t.Context(), h.URL+"/v1/realtime?model="+name, nil)
-		if (err == nil) != known {
-			t.Errorf("a session of %q: %v, %v", name, resp, err)
-		}
-		if err == nil {
-			conn.CloseNow()
-		}
-		if r, _ := ask(t, "GET", h.URL+"/v1/models/"+cmp.Or(name, "base"), nil); (r.StatusCode == 200) != known {
-			t.Errorf("/v1/models/%s: %v", name, r)
-		}
-	}
-	settle(t, s)
-	for own, asked := range map[string]string{"whisper-large-v3-turbo": "turbo", "faster-whisper-tiny.en": "openai/whisper-tiny.en"} {
-		if canonicalName(own) != canonicalName(asked) {
-			t.Errorf("%s is not %s", asked, own)
+		c := call(t, h, "?model="+name, nil)
+		c.until("session.created")
+		c.conn.CloseNow()
+		if _, got := ask(t, "GET", h.URL+"/v1/models/"+cmp.Or(name, "base"), nil); !strings.HasPrefix(got, `{"id":"`+cmp.Or(name, "base")+`","object":"model"`) {
+			t.Errorf("/v1/models/%s: %s", name, got)
 		}
 	}
 	_, listing := ask(t, "GET", h.URL+"/v1/models", nil)
-	var list modelList
-	if err := json.Unmarshal([]byte(listing), &list); err != nil || len(list.Data) != 2 ||
-		list.Data[1].ID != "other" || len(list.Data[0].Languages) != 1 || list.Data[0].Translates {
-		t.Errorf("%+v %v", list, err)
+	if want := `"root":"base","translates":false,"languages":[{"code":"en","name":"English"}]}]}`; strings.TrimSpace(listing[strings.Index(listing, `"root"`):]) != want {
+		t.Errorf("/v1/models: %s", listing)
 	}
-	all, _ := newServer(t, Options{})
-	if r, body := post(t, all.URL+transcriptions, wav(t), field{"model", "anything"}); r.StatusCode != 200 {
-		t.Errorf("any name: %s %s", r.Status, body)
-	}
+	settle(t, s)
 }
 
 // TestReadiness: while the model is loading, health is answered and requests are refused. The server is not ready

@@ -93,21 +93,18 @@ func (s *Server) admit(r *http.Request) (c sessionConfig, p *problem) {
 	if isConversational(name) { // a session of type realtime; its updates name the model of the transcription
 		name = ""
 	}
-	m := s.models.find(name)
 	switch intent := q.Get("intent"); {
 	case s.draining.Err() != nil:
 		return c, shuttingDown()
 	case intent != "" && intent != transcriptionSession:
 		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
-	case m == nil:
-		return c, s.models.notFound(name)
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return c, clientError(http.StatusUpgradeRequired, "", "upgrade_required",
 			"This path is for WebSockets: the request asks for no upgrade.")
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
-	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), m)
+	c, err := s.newConfig(fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)))
 	c.name = cmp.Or(name, c.name)
 	if errors.As(err, &p) {
 		return c, p
@@ -143,7 +140,7 @@ func (x *session) serve(r *http.Request) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	addLogFields(r, "model", x.config.model.Name, "audio_seconds", float64(x.sound.Len())/audio.SampleRate)
+	addLogFields(r, "model", x.s.opt.Name, "audio_seconds", float64(x.sound.Len())/audio.SampleRate)
 	if x.ignored != nil {
 		addLogFields(r, "ignored", strings.Join(x.ignored, ", "))
 	}
@@ -195,7 +192,7 @@ func (x *session) handleMessages(ctx context.Context) error {
 		if err := x.waitForRoom(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))); err != nil {
 			return err
 		}
-		if p := x.handle(ctx, &m); p != nil {
+		if p := x.handle(&m); p != nil {
 			x.sendError(p, m.ID)
 		}
 	}

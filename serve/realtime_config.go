@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -57,7 +56,6 @@ type sessionConfig struct {
 	kind        string // transcriptionSession or realtimeSession
 	expires     time.Time
 	name        string // of the model, as the client called it
-	model       *modelSlot
 	language    string
 	languages   []string // that the sound may have, if language is empty
 	keywords    []string
@@ -75,26 +73,22 @@ type sessionConfig struct {
 }
 
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot) (sessionConfig, error) {
+func (s *Server) newConfig(id string) (sessionConfig, error) {
 	c := sessionConfig{
 		id: id, kind: transcriptionSession, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(),
-		name: m.Name, model: m, encoding: pcm16, rate: defaultRate(pcm16),
+		name: s.opt.Name, encoding: pcm16, rate: defaultRate(pcm16),
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
-	return c, c.load(ctx, s)
+	return c, c.setTranscriber(s)
 }
 
-// load loads the model of c and makes its transcriber.
-func (c *sessionConfig) load(ctx context.Context, s *Server) error {
-	m, err := c.model.model(ctx)
+// setTranscriber makes the transcriber of c.
+func (c *sessionConfig) setTranscriber(s *Server) error {
+	t, err := live.New(s.model, c.decoding(s))
 	if err != nil {
 		return err
 	}
-	t, err := live.New(m, c.decoding(s))
-	if err != nil {
-		return err
-	}
-	c.countTokens = func(text string) int { return len(m.Tokenizer.Encode(text)) }
+	c.countTokens = func(text string) int { return len(s.model.Tokenizer.Encode(text)) }
 	c.transcriber = t.WithStep(cmp.Or(delays[c.delay], live.DefaultStep))
 	return nil
 }
@@ -154,12 +148,7 @@ var members = map[string]memberSetter{
 		}
 		return nil
 	}),
-	inTranscription + "model": decodeInto(func(s *Server, c *sessionConfig, v string) error {
-		if c.name, c.model = v, s.models.find(v); c.model == nil {
-			return s.models.notFound(v)
-		}
-		return nil
-	}),
+	inTranscription + "model": assign(func(c *sessionConfig) *string { return &c.name }),
 	inTranscription + "language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 		c.language, c.languages = languageOf(v), nil
 		return nil
@@ -255,9 +244,7 @@ func isSet(value json.RawMessage) bool {
 }
 
 // applyUpdate returns c with an update applied.
-func (s *Server) applyUpdate(
-	ctx context.Context, c sessionConfig, data json.RawMessage,
-) (sessionConfig, *problem) {
+func (s *Server) applyUpdate(c sessionConfig, data json.RawMessage) (sessionConfig, *problem) {
 	if data == nil {
 		return c, badRequest("session", "session: it is missing")
 	}
@@ -265,7 +252,7 @@ func (s *Server) applyUpdate(
 	if p := c.apply(s, "session", data); p != nil {
 		return c, p
 	}
-	err := c.load(ctx, s)
+	err := c.setTranscriber(s)
 	if err == nil {
 		return c, nil
 	}

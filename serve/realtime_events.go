@@ -27,15 +27,15 @@ type message struct {
 }
 
 // handle executes an event.
-func (x *session) handle(ctx context.Context, m *message) *problem {
+func (x *session) handle(m *message) *problem {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
-		return sessionEnded()
+		return serverError(http.StatusServiceUnavailable, "The session has ended: further sound is ignored.")
 	}
 	switch m.Type {
 	case "session.update":
-		return x.update(ctx, m)
+		return x.update(m)
 	case "input_audio_buffer.append":
 		return x.append(m)
 	case "input_audio_buffer.commit":
@@ -55,24 +55,11 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	return nil
 }
 
-// sessionEnded is the problem with an event that comes after the end of the session.
-func sessionEnded() *problem {
-	return serverError(http.StatusServiceUnavailable, "The session has ended: further sound is ignored.")
-}
-
-// update changes the configuration, and ends an open utterance. While it loads a model, which takes seconds, x is
-// unlocked: text continues, and the session may end. The caller holds the lock.
-func (x *session) update(ctx context.Context, m *message) *problem {
-	c, p := func(c sessionConfig) (sessionConfig, *problem) {
-		x.mu.Unlock()
-		defer x.mu.Lock() // also after a panic
-		return x.s.applyUpdate(ctx, c, m.Session)
-	}(x.config)
-	switch {
-	case p != nil:
+// update changes the configuration, and ends an open utterance. The caller holds the lock.
+func (x *session) update(m *message) *problem {
+	c, p := x.s.applyUpdate(x.config, m.Session)
+	if p != nil {
 		return p
-	case x.closed: // meanwhile
-		return sessionEnded()
 	}
 	x.commit()
 	x.config = c
@@ -198,7 +185,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	var sentence []transcript.Word // those of a sentence that has not ended
 	text, language, last, segments := "", "", false, 0
 	x.mu.Lock()
-	model, diarizes := x.config.model.Name, x.config.diarizes()
+	model, diarizes := x.s.opt.Name, x.config.diarizes()
 	x.mu.Unlock()
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {

@@ -65,9 +65,6 @@ var testFields = []Field{
 // patience is longer than any delay on a busy machine.
 const patience = 2 * time.Minute
 
-// other is a second model: a server with one answers to any name.
-var other = []Source{{Name: "other"}}
-
 // newServer starts a server of the demo model.
 func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 	t.Helper()
@@ -76,17 +73,17 @@ func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spool := t.TempDir()
-	s.uploads.dir, s.stall, s.keepAlive = spool, 2*patience, 2*patience
+	uploads := t.TempDir()
+	s.uploads.dir, s.stall, s.keepAlive = uploads, 2*patience, 2*patience
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
-		left, err := os.ReadDir(spool)
+		left, err := os.ReadDir(uploads)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d uploads are left over, %v", len(left), err)
 		}
 		if n := s.uploads.used.Load(); n != 0 {
-			t.Errorf("the spool counts %d bytes at the end", n)
+			t.Errorf("the store counts %d bytes at the end", n)
 		}
 		if inside(s) != 0 || s.queue.working() != 0 || s.queue.waiting() != 0 || s.inProgress.Load() != 0 {
 			t.Error("a request is still in progress")
@@ -342,7 +339,7 @@ func checkLogProbs(t *testing.T, list []logProb, want string) {
 }
 
 func TestRefused(t *testing.T) {
-	h, _ := newServer(t, Options{MaxBytes: 1 << 20, More: other})
+	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
 	many := make([]field, maxParts+1)
 	for i := range many {
 		many[i] = field{"x", "y"}
@@ -358,7 +355,6 @@ func TestRefused(t *testing.T) {
 		{"a file of another name", []field{{"fle", "x"}}, 400, "file", "There is no field fle."},
 		{"a long file of another name", []field{{"fle", strings.Repeat("x", maxField+1)}}, 400, "fle", "There is no field fle."},
 		{"two files", []field{wav(t), wav(t)}, 400, "file", "two parts named file"},
-		{"another model", []field{wav(t), {"model", "gpt-4o"}}, 404, "model", `"gpt-4o" does not exist`},
 		{"no format", []field{wav(t), {"response_format", "docx"}}, 400, "response_format", "one of json, text"},
 		{"not a number", []field{wav(t), {"temperature", "NaN"}}, 400, "temperature", "from 0 to 1"},
 		{"not a boolean", []field{wav(t), {"stream", "perhaps"}}, 400, "stream", "true or false"},
@@ -757,7 +753,7 @@ func TestMetrics(t *testing.T) {
 		`verity_requests_total{code="404",method="POST",route="other"} 1`,
 		`verity_requests_total{code="405",method="other",route="/v1/audio/transcriptions"} 1`,
 		`model="whisper",version="v0"} 1`, "verity_turns_limit 4", "verity_waiting_limit 64", "go_goroutines", "process_",
-		"verity_spool_bytes 0", "verity_spool_limit_bytes", `verity_audio_seconds_total{model="whisper"} 9.98`, "verity_working 0",
+		"verity_uploads_bytes 0", "verity_uploads_limit_bytes", `verity_audio_seconds_total{model="whisper"} 9.98`, "verity_working 0",
 		`verity_waiting_seconds_count{model="whisper"} 1`, `verity_stage_seconds_total{model="whisper",stage="decode"}`,
 		"verity_waiting 0",
 	} {

@@ -36,9 +36,6 @@ type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
 	Name string
 
-	// More are further models, which requests choose by name. Each is loaded on first use.
-	More []Source
-
 	// Version is the version of the program, for metrics.
 	Version string
 
@@ -127,14 +124,14 @@ func (o Options) defaults() Options {
 // Check reports the first option that cannot be used, as far as that is known without the model. New checks, too.
 func (o Options) Check() error { return checkOrigins(o.Origins) }
 
-// A Server is an http.Handler over one model or several. It is safe for concurrent use.
+// A Server is an http.Handler over a model. It is safe for concurrent use.
 type Server struct {
 	opt      Options
 	handler  http.Handler
 	patterns []string // that handler knows
 	created  time.Time
 
-	models   *modelPool
+	model    *transcribe.Model
 	queue    *queue
 	uploads  *uploadStore
 	clients  clientLimit
@@ -152,7 +149,7 @@ type Server struct {
 	pingEvery time.Duration // between two pings of a realtime session
 }
 
-// New returns a server of m and of o.More. The caller closes m after the server's last request.
+// New returns a server of m. The caller closes m after the server's last request.
 func New(m *transcribe.Model, o Options) (*Server, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -162,17 +159,14 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), uploads: &uploadStore{limit: max(maxUploads, o.MaxBytes)},
+		opt: o, model: m, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), uploads: &uploadStore{limit: max(maxUploads, o.MaxBytes)},
 		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
 		stall:   readTime, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
-	s.models = newModelPool(s, m)
-	if err := s.models.check(); err != nil {
-		return nil, err
-	}
+	m.Batch.OnPass(func(sequences, _ int) { s.metrics.batch.Observe(float64(sequences)) })
 	s.handler = s.routes()
 	return s, nil
 }
@@ -213,7 +207,7 @@ func (s *Server) Metrics() http.Handler {
 //
 //	logRequests → checkOrigin → requireKey
 //	      │
-//	      ├─ a file: clientLimit → parseForm → spool → modelPool → queue → transcribe.Transcriber → answer
+//	      ├─ a file: clientLimit → parseForm → uploadStore → queue → transcribe.Transcriber → answer
 //	      │
 //	      └─ live sound: sessionCount → session → live.Stream → queue.liveTurn for each pass
 func (s *Server) routes() http.Handler {
@@ -227,8 +221,8 @@ func (s *Server) routes() http.Handler {
 	api("POST /v1/audio/transcriptions", s.handleSpeech(openAI, transcribe.Transcribe))
 	api("POST /v1/audio/translations", s.handleSpeech(openAI, transcribe.Translate))
 	api("GET /v1/realtime", s.handleRealtime)
-	api("GET /v1/models", s.models.handle)
-	api("GET /v1/models/{id...}", s.models.handle)
+	api("GET /v1/models", s.handleModels)
+	api("GET /v1/models/{id...}", s.handleModels)
 	api("POST /asr", s.handleSpeech(whisperASR, transcribe.Transcribe))
 	api("POST /detect-language", s.handleDetection)
 	api("POST /inference", s.handleSpeech(whisperCPP, transcribe.Transcribe))

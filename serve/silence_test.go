@@ -121,7 +121,7 @@ func TestIgnored(t *testing.T) {
 // TestLongValues: long values are not kept, and no error or log line repeats them.
 func TestLongValues(t *testing.T) {
 	var b bytes.Buffer
-	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil)), More: other})
+	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
 	long := strings.Repeat("x", maxField)
 	many := []field{wav(t)}
 	for range maxParts - 1 {
@@ -136,7 +136,7 @@ func TestLongValues(t *testing.T) {
 		t.Errorf("%d bytes of the names of ignored values are kept, error %v", kept, err)
 	}
 	for _, f := range []field{
-		{"model", long}, {"response_format", long}, {"temperature", long}, {"language", long}, {"beam_size", long},
+		{"response_format", long}, {"temperature", long}, {"language", long}, {"beam_size", long},
 		{"chunking_strategy", long}, {"timestamp_granularities[]", long},
 	} {
 		b.Reset()

@@ -26,14 +26,14 @@ import (
 
 // TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
 func TestRefusedEarly(t *testing.T) {
-	h, _ := newServer(t, Options{More: other})
+	h, _ := newServer(t, Options{})
 	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	const size = 20 << 20
-	form := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
+	form := "--B\r\nContent-Disposition: form-data; name=\"response_format\"\r\n\r\nnone\r\n" +
 		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
 		transcriptions, len(form)+size, form)
@@ -45,8 +45,8 @@ func TestRefusedEarly(t *testing.T) {
 	if err != nil {
 		t.Errorf("the body is not read: %v", err)
 	}
-	if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.HasPrefix(answer, "HTTP/1.1 404") {
-		t.Errorf("%q, %v, want 404", answer, err)
+	if answer, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.HasPrefix(answer, "HTTP/1.1 400") {
+		t.Errorf("%q, %v, want 400", answer, err)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// TestSpoolUnlinked: on systems that allow it, an upload has no name, so nothing is left if the process is killed.
-func TestSpoolUnlinked(t *testing.T) {
+// TestUploadUnlinked: on systems that allow it, an upload has no name, so nothing is left if the process is killed.
+func TestUploadUnlinked(t *testing.T) {
 	dir := t.TempDir()
 	s := &uploadStore{dir: dir, limit: 1}
 	f, err := s.create(10)

@@ -140,7 +140,7 @@ func addKnownName(_ *Server, q *request, f formField) error {
 	return nil
 }
 
-// saveReference decodes the sound of a known speaker, a data URL in base64, into the spool.
+// saveReference decodes the sound of a known speaker, a data URL in base64, into the store of uploads.
 func (s *Server) saveReference(q *request, part *multipart.Part) error {
 	name := fmt.Sprintf("%.80s", part.FormName())
 	if len(q.references) == maxKnown {

@@ -59,15 +59,11 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	if err != nil {
 		return err
 	}
-	model, err := q.model.model(ctx)
-	if err != nil {
-		return err
-	}
 	if err := q.checkCombinations(); err != nil {
 		return err
 	}
 	q.reportIgnored(w, r)
-	addLogFields(r, "model", q.model.Name)
+	addLogFields(r, "model", s.opt.Name)
 	sound := s.opt.Sound
 	sound.Raw = q.rawRate
 	sound.Track = q.track
@@ -77,7 +73,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 	defer clip.Close()
 	q.decoding.Log = withField(q.decoding.Log, "id", w.Header().Get(requestIDHeader))
-	return handle(ctx, q, model, clip)
+	return handle(ctx, q, s.model, clip)
 }
 
 // transcribe answers one request. If it returns an error, nothing has been written.
@@ -121,12 +117,12 @@ func (s *Server) transcribe(
 		}
 	}
 	tr, waited, err := s.transcribeInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
-	s.metrics.waited.WithLabelValues(q.model.Name).Observe(waited.Seconds())
+	s.metrics.waited.WithLabelValues(s.opt.Name).Observe(waited.Seconds())
 	addLogFields(r, "waited", waited)
 	if err != nil {
 		return s.endWithError(w, r, out, err)
 	}
-	s.metrics.addTranscript(q.model.Name, tr)
+	s.metrics.addTranscript(s.opt.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	found = append(found, clip.Warnings()...)
 	for _, g := range tr.Gaps {

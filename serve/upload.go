@@ -54,7 +54,7 @@ func (f *upload) Write(b []byte) (int, error) {
 	}
 	f.size += n
 	if f.store.used.Add(n) > f.store.limit {
-		return 0, rateLimited("spool_full",
+		return 0, rateLimited("uploads_full",
 			"The server holds too many uploads at present: try again later.").withParam("file")
 	}
 	if _, err := f.file.Write(b); err != nil {

@@ -253,16 +253,16 @@ func (x *wyomingConn) transcribe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.sessions.graceOver, s.safely(x.id, func(error) { cancel() }, cancel))()
-	tr, slot, waited, err := x.transcribeSound(ctx)
+	tr, waited, err := x.transcribeSound(ctx)
 	fields := []any{"id", x.id, "client", clientAddress(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
 	if err != nil {
 		p := s.explainSound(err, x.id)
 		s.opt.Log.Info("wyoming", append(fields, "error", p.Message)...)
 		return p
 	}
-	s.metrics.addTranscript(slot.Name, tr)
-	s.metrics.waited.WithLabelValues(slot.Name).Observe(waited.Seconds())
-	s.opt.Log.Info("wyoming", append(fields, "model", slot.Name, "audio_seconds", tr.Duration, "language", tr.Language)...)
+	s.metrics.addTranscript(s.opt.Name, tr)
+	s.metrics.waited.WithLabelValues(s.opt.Name).Observe(waited.Seconds())
+	s.opt.Log.Info("wyoming", append(fields, "model", s.opt.Name, "audio_seconds", tr.Duration, "language", tr.Language)...)
 	if err := x.send("transcript", object{"text": tokenizer.Strip(tr.Text), "language": tr.Language}); err != nil {
 		return err
 	}
@@ -288,31 +288,24 @@ func (x *wyomingConn) terms() (terms []transcribe.Term) {
 
 // transcribeSound transcribes the sound so far.
 func (x *wyomingConn) transcribeSound(ctx context.Context) (
-	tr *transcript.Transcript, slot *modelSlot, waited time.Duration, err error,
+	tr *transcript.Transcript, waited time.Duration, err error,
 ) {
 	s, q := x.s, x.request
-	if slot = s.models.find(q.Name); slot == nil {
-		return nil, nil, 0, s.models.notFound(q.Name)
-	}
-	model, err := slot.model(ctx)
-	if err != nil {
-		return nil, nil, 0, err
-	}
 	decoding := s.opt.Decoding
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
 	decoding.Terms = slices.Concat(decoding.Terms, x.terms())
 	decoding.Log = withField(decoding.Log, "id", x.id)
-	t, err := transcribe.New(model, withDefaults(decoding, false))
+	t, err := transcribe.New(s.model, withDefaults(decoding, false))
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	clip, err := s.opt.Sound.OpenFile(ctx, "the sound", x.sound.file)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	defer clip.Close()
 	if err := x.send("transcript-start", object{"language": nilIfEmpty(decoding.Language)}); err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -324,7 +317,7 @@ func (x *wyomingConn) transcribeSound(ctx context.Context) (
 			cancel(err)
 		}
 	}})
-	return tr, slot, waited, err
+	return tr, waited, err
 }
 
 // send sends an event. A client that does not read is disconnected.
@@ -359,33 +352,21 @@ func (s *Server) explainSound(err error, id string) *problem {
 	return p
 }
 
-// wyomingInfo describes the models of the server.
+// wyomingInfo describes the model of the server.
 func (s *Server) wyomingInfo() object {
 	by := object{"name": "OpenAI", "url": "https://github.com/openai/whisper"}
 	artifact := func(name, description string) object {
 		return object{"name": name, "description": description, "attribution": by, "installed": true,
 			"version": nilIfEmpty(s.opt.Version)}
 	}
-	models := []object{}
-	for _, m := range s.models.slots {
-		codes := []string{}
-		for _, l := range m.languages() {
-			codes = append(codes, l.Code)
-		}
-		if len(codes) == 0 && strings.HasSuffix(m.Name, ".en") { // never loaded
-			codes = append(codes, "en")
-		}
-		if len(codes) == 0 {
-			for _, l := range tokenizer.KnownLanguages() {
-				codes = append(codes, l.Code)
-			}
-		}
-		one := artifact(m.Name, m.Name)
-		one["languages"] = codes
-		models = append(models, one)
+	codes := []string{}
+	for _, l := range languages(s.model) {
+		codes = append(codes, l.Code)
 	}
+	model := artifact(s.opt.Name, s.opt.Name)
+	model["languages"] = codes
 	program := artifact("verity", "Speech to text with Whisper models")
-	program["models"], program["supports_transcript_streaming"] = models, true
+	program["models"], program["supports_transcript_streaming"] = []object{model}, true
 	return object{
 		"asr": []object{program}, "tts": []any{}, "handle": []any{}, "intent": []any{}, "wake": []any{}, "mic": []any{},
 		"snd": []any{},

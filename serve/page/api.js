@@ -8,10 +8,8 @@ export class Failure extends Error {
 
 const sentences = {
   invalid_api_key: ["This server needs an API key. Type it in the settings.", "key"],
-  spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
+  uploads_full: ["The server has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["The server is busy. Try again in a minute."],
-  model_busy: ["The server has no memory for this model while others are used. Try again in a minute."],
-  model_not_found: ["The server no longer has this model. Reload the page."],
   origin: ["The server does not accept this page under this address."],
   host: ["The server does not accept this page under this address."],
 };
@@ -71,10 +69,10 @@ export async function request(path, options) {
   throw explain(answer && answer.error, r.status);
 }
 
-// models returns the models of the server.
-export async function models(key) {
+// fetchModel returns the model of the server.
+export async function fetchModel(key) {
   const r = await request("v1/models", {headers: headers(key)});
-  return (await r.json()).data.filter(m => m.root === m.id);
+  return (await r.json()).data[0];
 }
 
 const others = [[/^image\//, "a picture"], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document"], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive"]];

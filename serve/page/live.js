@@ -155,7 +155,7 @@ export class Live {
   }
 
   configure() {
-    const transcription = {model: this.options.speakers && !this.options.polish && this.options.first ? "gpt-4o-transcribe-diarize" : this.options.model};
+    const transcription = {model: this.options.speakers && !this.options.polish ? "gpt-4o-transcribe-diarize" : this.options.model};
     if (this.options.language) transcription.language = this.options.language;
     if (this.options.prompt) transcription.prompt = this.options.prompt;
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],

@@ -1,51 +1,43 @@
-// The settings, which this browser keeps, and the models of the server.
-import {Failure, models} from "./api.js";
+// The settings, which this browser keeps, and the model of the server.
+import {fetchModel} from "./api.js";
 import {languageName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
-const kept = ["use", "language", "task", "speakers", "prompt", "microphone", "silence", "polish", "subtitles", "doubts", "speed"];
+const kept = ["language", "task", "speakers", "prompt", "microphone", "silence", "polish", "subtitles", "doubts", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
-let all = [], changed = () => {};
+let model = null, changed = () => {};
 
-export const model = () => all[$("use").selectedIndex] || all[0] || null;
-
-// languages returns those of the model or, as a model has none before it is first used, those of another.
-export const languages = () => ((model() && model().languages || (all.find(m => m.languages) || {}).languages) || []).map(l => ({code: l.code, name: languageName(l.name)})).sort((a, b) => a.name < b.name ? -1 : 1);
+// languages returns those of the model; none before it is known.
+export const languages = () => (model ? model.languages : []).map(l => ({code: l.code, name: languageName(l.name)})).sort((a, b) => a.name < b.name ? -1 : 1);
 
 // options returns what a new recording is made with.
 export function options() {
-  const m = model();
-  return {model: m ? m.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
-    first: m === all[0], silence: $("silence").checked, polish: $("polish").checked, microphone: $("microphone").value};
+  return {model: model ? model.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
+    silence: $("silence").checked, polish: $("polish").checked, microphone: $("microphone").value};
 }
 
 export const key = () => $("key").value;
 
-// load fetches the models, and shows what the chosen one can do. It throws a Failure.
+// load fetches the model, and shows what it can do. It throws a Failure.
 export async function load() {
-  const stored = read();
-  all = await models(key());
-  if (!all.length) throw new Failure("The server has no models.");
-  $("use").replaceChildren(...all.map(m => new Option(m.id)));
-  if (all.some(m => m.id === stored.use)) $("use").value = stored.use;
-  $("uses").hidden = all.length < 2;
+  model = await fetchModel(key());
   if (key() && $("remember").checked) localStorage.setItem("key", key());
   show();
 }
 
 function show() {
-  const m = model(), known = languages(), n = m.languages ? m.languages.length : 0, chosen = $("language").value || read().language || "";
-  $("model").textContent = m.id + (!n ? "" : n > 1 ? ` · ${n} languages` : " · " + languageName(m.languages[0].name));
+  const known = languages(), n = known.length, chosen = $("language").value || read().language || "";
+  $("model").textContent = model.id + " · " + (n > 1 ? `${n} languages` : known[0].name);
   $("language").replaceChildren(new Option("Detect", ""), ...known.map(l => new Option(l.name, l.code)));
   if (known.some(l => l.code === chosen)) $("language").value = chosen;
   $("languages").hidden = n === 1;
-  $("tasks").hidden = !m.translates && n > 0;
+  $("tasks").hidden = !model.translates;
   summarize();
 }
 
 function summarize() {
-  const language = $("languages").hidden ? languageName((model() && model().languages || [{name: ""}])[0].name) : $("language").value ? $("language").selectedOptions[0].text : "Any language";
-  $("summary").lastElementChild.textContent = [language, !$("tasks").hidden && $("task").value === "translations" && "in English", $("speakers").value && (+$("speakers").value ? $("speakers").value + " speakers" : "speakers"), $("uses").hidden ? "" : $("use").value].filter(x => x).join(" · ");
+  const language = $("languages").hidden ? (languages()[0] || {name: ""}).name : $("language").value ? $("language").selectedOptions[0].text : "Any language";
+  $("summary").lastElementChild.textContent = [language, !$("tasks").hidden && $("task").value === "translations" && "in English", $("speakers").value && (+$("speakers").value ? $("speakers").value + " speakers" : "speakers")].filter(x => x).join(" · ");
 }
 
 // askKey opens the settings at the field of the API key.
@@ -79,7 +71,7 @@ function read() {
 
 export function write(more) {
   const old = read(), now = Object.fromEntries(kept.map(id => [id, value(id)]));
-  for (const id of ["use", "language", "microphone"]) if ($(id).length < 2) now[id] = old[id]; // not filled yet, or without a choice
+  for (const id of ["language", "microphone"]) if ($(id).length < 2) now[id] = old[id]; // not filled yet, or without a choice
   localStorage.setItem("settings", JSON.stringify({...old, ...now, ...more}));
 }
 
@@ -88,11 +80,10 @@ export function connect(onChange, onKey) {
   changed = onChange;
   const stored = read();
   for (const id of kept) {
-    if (stored[id] === undefined || id === "use" || id === "language" || id === "microphone") continue;
+    if (stored[id] === undefined || id === "language" || id === "microphone") continue;
     if ($(id).type === "checkbox") $(id).checked = stored[id]; else $(id).value = stored[id];
   }
   for (const id of kept) $(id).addEventListener("change", () => {
-    if (id === "use") show();
     summarize();
     write();
     changed();

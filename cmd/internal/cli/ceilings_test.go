@@ -12,8 +12,8 @@ import (
 var large = map[string]string{
 	"channel":                     "one channel is selected, the others are discarded",
 	"vad-min-silence-duration-ms": "only compared with a time",
-	"max-upload":                  "uploads lie in the spool, on the disk",
-	"queue":                       "waiting requests have their uploads in the spool",
+	"max-upload":                  "uploads lie on the disk",
+	"queue":                       "waiting requests have their uploads on the disk",
 	"limit":                       "a count of rows, of which one is in memory at a time",
 }
 

@@ -27,7 +27,7 @@ import (
 
 // The options under the heading Model.
 var modelRows = []*Option{
-	{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: maxPath, Scope: Configurable | Server, Field: "More",
+	{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: maxPath, Scope: Configurable | Server,
 		Brief: "base (built in), small, …, or a path",
 		Help: "base, which is built in; the name of another published model, such as small or openai/whisper-small, " +
 			"downloaded if it is not in the cache; or the path of a checkpoint: a Hugging Face or CTranslate2 " +

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,11 +22,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/internal/input"
 	"verity/internal/show"
-	"verity/parallel"
 	"verity/serve"
 	"verity/transcribe"
 )
@@ -65,8 +64,7 @@ type serveCommand struct {
 	cert     string // files of TLS
 	key      string
 	keyFile  string
-	models   []string // of --model, the default first
-	closers  []func() // of models and threads, in order
+	loaded   *verity.Model
 	files    serve.Reloader
 	opt      serve.Options
 }
@@ -74,23 +72,9 @@ type serveCommand struct {
 func Serve(e cli.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
 	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.serve)
-	cli.AddFlags(c, s.registerModels, s.register, cli.DecodingFlags(&s.decoding, cli.Server),
+	cli.AddFlags(c, s.model.RegisterModel, s.register, cli.DecodingFlags(&s.decoding, cli.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
-}
-
-// registerModels adds --model, which may be given more than once.
-func (s *serveCommand) registerModels(f *pflag.FlagSet) {
-	cli.AddOption(f, "model", func(v cli.Value) error {
-		if !f.Changed("model") {
-			s.models = nil // the default
-		}
-		s.models = append(s.models, v.Text)
-		return nil
-	})
-	cli.Redefine(f, "model", cli.DefaultModel, f.Lookup("model").Usage+". If it is given more than once, requests "+
-		"choose a model by name; the first is the default, and the others are loaded on first use")
-	cli.Bind(f, "offline", &s.model.Offline)
 }
 
 func (s *serveCommand) register(f *pflag.FlagSet) {
@@ -160,8 +144,8 @@ func (s *serveCommand) serve(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer func() {
-		for _, end := range s.closers {
-			end()
+		if s.loaded != nil {
+			s.loaded.Close()
 		}
 	}()
 	if s.check {
@@ -260,25 +244,14 @@ func (s *serveCommand) watchHangups(stop func(), logger *slog.Logger) (end func(
 	}
 }
 
-// load loads the default model, describes the others, and returns their server.
+// load loads the model, and returns its server.
 func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*serve.Server, error) {
-	s.model.Serving, s.model.Name = true, s.models[0]
-	if len(s.models) > 1 { // they share the threads
-		s.model.Pool = parallel.New(s.model.Threads)
-		s.closers = append(s.closers, s.model.Pool.Close)
-	}
+	s.model.Serving = true
 	m, err := s.model.Load(ctx, transcribe.Options{})
 	if err != nil {
 		return nil, err
 	}
-	s.closers = slices.Insert(s.closers, 0, func() { m.Close() })
-	for _, name := range s.models[1:] {
-		source, err := s.source(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		s.opt.More = append(s.opt.More, source)
-	}
+	s.loaded = m
 	s.opt.Decoding, s.opt.Fields = s.decoding.Result(logger), formFields()
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
 	s.opt.NoMetrics = s.metrics != ""
@@ -305,25 +278,6 @@ func formFields() (fields []serve.Field) {
 		fields = append(fields, serve.Field{Name: o.FormField(), Option: o.Field, Set: set})
 	}
 	return fields
-}
-
-// source describes a model that is loaded later. Its files are checked now.
-func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, error) {
-	flags := s.model
-	flags.Name = name
-	c, err := cli.OpenCheckpoint(ctx, name, flags.Offline)
-	if err != nil {
-		return serve.Source{}, err
-	}
-	defer c.Close()
-	load := func(ctx context.Context) (*transcribe.Model, error) {
-		m, err := flags.Load(ctx, transcribe.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return m.Model, nil // it is in use until the process ends
-	}
-	return serve.Source{Name: filepath.Base(c.Name), Load: load}, nil
 }
 
 // tls returns the configuration of TLS, or nil without a certificate.
