@@ -93,7 +93,11 @@ func run(ctx context.Context, args []string) int {
 	}
 	p.job = measure.NewJob(root, os.Stdout, os.Stderr, "Cluster", p.register)
 	root.SetArgs(args)
-	return p.job.Fail(ctx, "verity-beam", args, root.ExecuteContext(ctx))
+	err := cli.Repeated(root.Flags(), args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	return p.job.Fail(ctx, "verity-beam", args, err)
 }
 
 // hidden are flags of Beam that this program sets itself or that only workers need.

@@ -15,19 +15,53 @@ import (
 // flagNames returns the flags of all commands.
 func flagNames() []string {
 	names := map[string]bool{}
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && f.Name != "no-descriptions" {
-				names[f.Name] = true
-			}
-		})
-		for _, sub := range c.Commands() {
-			visit(sub)
+	eachFlag(newRoot(cli.Env{}), func(_ *cobra.Command, f *pflag.Flag) {
+		if !f.Hidden && f.Name != "no-descriptions" {
+			names[f.Name] = true
 		}
-	}
-	visit(newRoot(cli.Env{}))
+	})
 	return slices.Sorted(maps.Keys(names))
+}
+
+// eachFlag visits the flags of a command, and of those under it.
+func eachFlag(c *cobra.Command, visit func(*cobra.Command, *pflag.Flag)) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			visit(c, f)
+		}
+	})
+	for _, sub := range c.Commands() {
+		eachFlag(sub, visit)
+	}
+}
+
+// TestRepeated: no flag loses one of two values. A value twice, and one over a variable's, are none lost.
+func TestRepeated(t *testing.T) {
+	var many []string
+	eachFlag(newRoot(cli.Env{}), func(c *cobra.Command, f *pflag.Flag) {
+		flag, values := "--"+f.Name, []string{"1", "0"}
+		if err := cli.Repeated(c.Flags(), []string{flag + "=1", flag + "=1"}); err != nil {
+			t.Error(err)
+		}
+		err := cli.Repeated(c.Flags(), []string{flag + "=" + values[0], flag + "=" + values[1]})
+		if err == nil {
+			many = append(many, strings.TrimPrefix(c.CommandPath(), "verity ")+" "+f.Name)
+		} else if want := flag + " 0: " + flag + " 1 is given too; want one of them"; !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
+	want := "transcribe output-format, watch output-format, serve origin, compare assistant, compare draft-tokens"
+	if got := strings.Join(many, ", "); got != want {
+		t.Errorf("%s take several values, want %s", got, want)
+	}
+	code, _, stderr := program(t, nil, "talk.wav", "-l", "en", "--language", "de")
+	if code != 2 || !strings.Contains(stderr, "transcribe: --language de: --language en is given too; want one of them, or both as --language en,de") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+	t.Setenv("VERITY_LANGUAGE", "de")
+	if code, _, stderr := program(t, nil, "talk.wav", "-l", "en"); code != 1 {
+		t.Errorf("status %d, %s", code, stderr)
+	}
 }
 
 // TestFlagCount limits the number of flags of all commands together. A new flag replaces an old

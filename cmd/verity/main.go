@@ -49,8 +49,8 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	root.SetErr(e.Err)
 	args = commandLine(root, args)
 	root.SetArgs(append([]string{}, args...)) // cobra would take nil for os.Args
-	cmd, _, _ := root.Find(args)              // for the name in an error
-	err := applyVariables(cmd)
+	cmd, rest, _ := root.Find(args)           // for the name in an error
+	err := cmp.Or(applyVariables(cmd), cli.Repeated(cmd.Flags(), rest))
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}

@@ -63,7 +63,7 @@ func TestServeCheck(t *testing.T) {
 		{"--origin", "x", 2, "want scheme and host"},
 		{"--model", "nowhere", 2, "no such directory or file"},
 	} {
-		code, out, stderr := program(t, nil, "serve", "--check", "--model", "../../model/digits/target", tt.flag, tt.value)
+		code, out, stderr := program(t, nil, "serve", "--check", tt.flag, tt.value)
 		if code != tt.status || !strings.Contains(stderr, tt.want) || (code == 0) != strings.Contains(string(out), "all right") {
 			t.Errorf("%s %s: status %d, %s %s", tt.flag, tt.value, code, out, stderr)
 		}

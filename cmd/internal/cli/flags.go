@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"verity/internal/show"
 )
 
 // An OptionFlag is an option as a pflag.Value.
@@ -128,6 +130,35 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s; choose one", f.Name, o.Excludes)
 		}
+	})
+	return err
+}
+
+// Repeatable lets flags be given more than once.
+func Repeatable(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		Must(flags.SetAnnotation(name, manyKey, []string{"true"}))
+	}
+}
+
+// Repeated reports the first flag that the arguments give two values, of which one would be lost. A value of the
+// environment is none of them.
+func Repeated(flags *pflag.FlagSet, args []string) (err error) {
+	given := map[string]string{}
+	flags.ParseAll(args, func(f *pflag.Flag, value string) error { // a wrong flag is an error when they are parsed to be set
+		before, again := given[f.Name]
+		given[f.Name] = value
+		if err != nil || !again || before == value || f.Annotations[manyKey] != nil {
+			return err
+		}
+		hint := ""
+		if o, both := optionOf(f), before+","+value; o != nil && o.Check != nil && o.Kind != Choice {
+			if _, err := o.Parse(both); err == nil {
+				hint = fmt.Sprintf(", or both as --%s %s", f.Name, both)
+			}
+		}
+		err = Usagef("--%s %s: --%s %s is given too; want one of them%s", f.Name, show.Name(value), f.Name, show.Name(before), hint)
+		return err
 	})
 	return err
 }

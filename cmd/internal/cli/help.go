@@ -18,6 +18,7 @@ import (
 const (
 	GroupKey = "verity_group" // the heading of the flag in help
 	FromKey  = "verity_from"  // the environment variable that its default comes from
+	manyKey  = "verity_many"  // it may be given more than once
 )
 
 // HelpWidth is the width of help, which fits a terminal of the usual size.

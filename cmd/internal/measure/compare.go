@@ -99,6 +99,7 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 		v.log.RegisterRun,
 	)
 	v.addDecoding(c)
+	cli.Repeatable(c.Flags(), "assistant", "draft-tokens")
 	cli.CompleteSound(c)
 	return v, c
 }

@@ -184,6 +184,7 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
 		}
 		return err
 	})
+	cli.Repeatable(f, "output-format")
 }
 
 // note writes a line about the run, unless --quiet is given.

@@ -125,6 +125,7 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 		}
 		return nil
 	})
+	cli.Repeatable(f, name)
 }
 
 // serve serves until ctx ends, or checks with --check that it could.
