@@ -260,6 +260,9 @@ func (v Value) or(off float64) float64 {
 	return v.Number
 }
 
+// Duration returns a time.
+func (v Value) Duration() time.Duration { return time.Duration(v.Number * float64(time.Second)) }
+
 // OrNone returns the number for a field whose zero means its default and whose -1 means none.
 func (v Value) OrNone() int {
 	if v.Number == 0 {

@@ -83,7 +83,14 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "metrics", &s.metrics)
 	cli.Bind(f, "check", &s.check)
 	cli.Bind(f, "api-key-file", &s.keyFile)
-	bindList(f, "origin", &s.opt.Origins)
+	cli.AddOption(f, "origin", func(v cli.Value) error {
+		if !f.Changed("origin") {
+			s.opt.Origins = nil // the default, or nothing
+		}
+		s.opt.Origins = append(s.opt.Origins, strings.FieldsFunc(v.Text, func(r rune) bool { return r == ',' })...)
+		return nil
+	})
+	cli.Repeatable(f, "origin")
 	cli.AddOption(f, "tls-cert", func(v cli.Value) error {
 		two := false
 		if s.cert, s.key, two = strings.Cut(v.Text, ","); !two {
@@ -95,37 +102,13 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Redefine(f, "batch", strconv.Itoa(serve.DefaultTurns), "maximum `number` of requests to transcribe at the same time. They share every pass "+
 		"over the weights; each needs its own memory")
 	cli.AddOption(f, "queue", func(v cli.Value) error { s.opt.Waiting = v.OrNone(); return nil })
-	bindMiB(f, "max-upload", &s.opt.MaxBytes)
+	cli.AddOption(f, "max-upload", func(v cli.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
 	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` for formats that Verity does not read itself. auto: the "+
 		"installed ffmpeg, for common formats only (MP4, M4A, 3GP, AAC, AMR, AIFF, AU, CAF, Ogg, Matroska); never; or a path: that program, for "+
 		"every format")
-	bindTime(f, "max-audio", &s.opt.MaxAudio)
-	bindTime(f, "timeout", &s.opt.Timeout)
-}
-
-// bindMiB adds the flag of an option in MiB and stores bytes.
-func bindMiB(f *pflag.FlagSet, name string, to *int64) {
-	cli.AddOption(f, name, func(v cli.Value) error { *to = int64(v.Number) << 20; return nil })
-}
-
-// bindTime adds the flag of an option that is a duration.
-func bindTime(f *pflag.FlagSet, name string, to *time.Duration) {
-	cli.AddOption(f, name, func(v cli.Value) error { *to = time.Duration(v.Number * float64(time.Second)); return nil })
-}
-
-// bindList adds the flag of an option that is a list separated by commas and may be repeated.
-func bindList(f *pflag.FlagSet, name string, to *[]string) {
-	cli.AddOption(f, name, func(v cli.Value) error {
-		if !f.Changed(name) {
-			*to = nil // the default, or nothing
-		}
-		if v.Text != "" {
-			*to = append(*to, strings.Split(v.Text, ",")...)
-		}
-		return nil
-	})
-	cli.Repeatable(f, name)
+	cli.AddOption(f, "max-audio", func(v cli.Value) error { s.opt.MaxAudio = v.Duration(); return nil })
+	cli.AddOption(f, "timeout", func(v cli.Value) error { s.opt.Timeout = v.Duration(); return nil })
 }
 
 // serve serves until ctx ends, or checks with --check that it could.
@@ -319,11 +302,8 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := (&cli.SoundFlags{Input: s.opt.Sound}).Check(); err != nil {
 		return err
 	}
-	others, err := reachable(s.address, "127.0.0.1:8000")
-	if err != nil {
-		return cli.Usagef("--listen %s: %w", s.address, err)
-	}
 	if s.keyFile != "" && s.keyFile != "none" {
+		var err error
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
 			if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "stat" {
@@ -333,30 +313,26 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 			return cli.UsageError{Err: err}
 		}
 	}
-	if others && s.keyFile == "" {
-		return cli.Usagef("--listen %s lets other machines connect: add --api-key-file FILE, or --api-key-file none to allow anyone",
-			s.address)
-	}
-	if others && s.opt.Keys == nil {
-		logger.Warn("anyone who can reach this machine can use the server", "listen", s.address)
-	}
-	if s.metrics != "" {
-		if _, err := reachable(s.metrics, "127.0.0.1:9000"); err != nil {
-			return cli.Usagef("--metrics %s: %w", s.metrics, err)
+	for _, a := range []struct{ flag, address, example string }{
+		{"listen", s.address, "127.0.0.1:8000"}, {"metrics", s.metrics, "127.0.0.1:9000"}, {"wyoming", s.wyoming, ":10300"},
+	} {
+		if a.address == "" && a.flag != "listen" {
+			continue
 		}
-		if s.metrics == s.address {
-			return cli.Usagef("--metrics %s is the address of --listen; name another port", s.metrics)
+		switch others, err := reachable(a.address, a.example); {
+		case err != nil:
+			return cli.Usagef("--%s %s: %w", a.flag, a.address, err)
+		case a.flag == "metrics" && a.address == s.address:
+			return cli.Usagef("--metrics %s is the address of --listen; name another port", a.address)
+		case !others || a.flag == "metrics":
+		case a.flag == "wyoming":
+			logger.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", a.flag, a.address)
+		case s.keyFile == "":
+			return cli.Usagef("--listen %s lets other machines connect: add --api-key-file FILE, or --api-key-file none to allow anyone",
+				a.address)
+		case s.opt.Keys == nil:
+			logger.Warn("anyone who can reach this machine can use the server", a.flag, a.address)
 		}
-	}
-	if s.wyoming == "" {
-		return nil
-	}
-	others, err = reachable(s.wyoming, ":10300")
-	if err != nil {
-		return cli.Usagef("--wyoming %s: %w", s.wyoming, err)
-	}
-	if others {
-		logger.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", "wyoming", s.wyoming)
 	}
 	return nil
 }
