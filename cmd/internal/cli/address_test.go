@@ -47,7 +47,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	secure := "https" + strings.TrimPrefix(server.URL, "http") + "/a/talk.flac"
-	if _, err := new(SoundFlags).Clip(t.Context(), Env{}, secure); err == nil || !strings.Contains(err.Error(), "try http://") {
+	if _, err := new(SoundFlags).Clip(t.Context(), Env{}, secure); err == nil || !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
 		t.Errorf("%s: error = %v", secure, err)
 	}
 	few := &download{strings.NewReader("abc"), 2, time.NewTimer(time.Hour)}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -107,10 +106,8 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case errors.Is(err, datasets.ErrSplit):
 		return nil, Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
-	case errors.Is(err, fs.ErrNotExist) && hubName.MatchString(d.Path):
-		return nil, Usagef("--%w; if it is on the Hub: datasets.load_dataset(%q, split=\"test\").to_parquet(\"test.parquet\")", err, d.Path)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, Usagef("--%w; want a directory or manifest on this machine", err)
+		return nil, Usagef("--%w; want a directory or manifest on this machine, for a dataset of the Hub Parquet files", err)
 	case errors.Is(err, datasets.ErrKind):
 		return nil, Usagef("--%w", err)
 	case err != nil:
@@ -153,9 +150,6 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	}
 	return &Corpus{Name: d.Name(), All: data.All, Count: count}, nil
 }
-
-// hubName matches what may be the name of a dataset on the Hub.
-var hubName = regexp.MustCompile(`^[\w-]+/[\w.-]+$`)
 
 // Name identifies the utterances by the path and the flags that select from it.
 func (d *DatasetFlags) Name() string {

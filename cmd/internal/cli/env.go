@@ -138,6 +138,16 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
 }
 
+// OneArg returns a check for exactly one argument.
+func OneArg(want string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usagef("want %s; got %d", want, len(args))
+		}
+		return nil
+	}
+}
+
 // Version is the version of the program, which main sets. Records contain it.
 var Version = "development"
 

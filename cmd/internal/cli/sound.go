@@ -3,14 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"mime"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,7 +22,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
-	"verity/internal/input"
 	"verity/internal/show"
 	"verity/transcribe"
 	"verity/wer"
@@ -213,7 +210,7 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	// Package net/http follows ten redirects, and only to http and https.
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, failed(noHost(errors.Unwrap(err))) // without the address, which a *url.Error repeats
+		return nil, failed(fmt.Errorf("%w; check the address and the network", errors.Unwrap(err))) // *url.Error repeats the address
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -227,22 +224,6 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 		err = failed(err)
 	}
 	return clip, err
-}
-
-// noHost replaces the error of a host that cannot be found, which names system calls and servers.
-func noHost(err error) error {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return fmt.Errorf("there is no host %s; check the address and the network", show.Text(dns.Name))
-	} else if ok {
-		return fmt.Errorf("the host %s cannot be looked up (%s); check the network", show.Text(dns.Name), dns.Err)
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return fmt.Errorf("cannot be reached (%w); check the address and the network", input.Cause(op.Err))
-	}
-	if errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError)) {
-		return errors.New("the server does not speak https; try http://")
-	}
-	return err
 }
 
 // A download is a body of bounded size. Every read restarts its timer.

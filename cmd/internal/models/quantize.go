@@ -65,12 +65,7 @@ type quantizeCommand struct {
 func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
 	c := cli.New("quantize MODEL --precision FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
-	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
-		}
-		return nil
-	}
+	c.Args = cli.OneArg("one model, as verity quantize small --out small-int4")
 	c.ValidArgsFunction = cli.CompleteModel
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "precision", "", "`format`: "+show.JoinOr(quantize.Formats()))

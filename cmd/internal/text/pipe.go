@@ -374,23 +374,15 @@ const decodeHelp = `Decode writes the sound of a file to standard output: one ch
 // Decode returns the command that writes the samples of a file.
 func Decode(e cli.Env) *cobra.Command {
 	var sound cli.SoundFlags
-	var file string
-	c := cli.New("decode FILE", "Write the samples of a sound file", decodeHelp, func(ctx context.Context, _ []string) error {
-		clip, err := sound.Clip(ctx, e, file)
+	c := cli.New("decode FILE", "Write the samples of a sound file", decodeHelp, func(ctx context.Context, args []string) error {
+		clip, err := sound.Clip(ctx, e, args[0])
 		if err != nil {
 			return err
 		}
 		defer clip.Close()
 		return writeSamples(e, clip)
 	})
-	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("got %d arguments, want a sound file", len(args))
-		}
-		file = args[0]
-		return nil
-	}
-	c.Hidden = true
+	c.Args, c.Hidden = cli.OneArg("a sound file"), true
 	cli.AddFlags(c, sound.Register)
 	return c
 }

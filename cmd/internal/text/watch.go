@@ -64,12 +64,7 @@ const (
 func Watch(e cli.Env) *cobra.Command {
 	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
 	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.watch)
-	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("no DIRECTORY is named, or several are; watch takes one")
-		}
-		return nil
-	}
+	c.Args = cli.OneArg("one DIRECTORY")
 	w.register(c, func(*pflag.FlagSet) {})
 	return c
 }
@@ -124,7 +119,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 // scan returns the files that are complete and not done.
 func (w *watchCommand) scan(now time.Time) (ready []string) {
 	files, others, err := soundIn(w.root, w.recursive)
-	w.report(err == nil, "", "%v", input.Cause(err))
+	w.report("", input.Cause(err))
 	if text := others.String(); err == nil && text != w.others {
 		if w.others = text; text != "" {
 			w.note("%s: %s\n", show.Name(w.root), text)
@@ -141,11 +136,9 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 	for _, name := range files {
 		there[name] = true
 		f, err := w.outputDir(name)
-		if err != nil {
-			w.report(false, name, "%v", err)
+		if w.report(name, err); err != nil {
 			continue
 		}
-		delete(w.reported, name)
 		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
 			continue
 		}
@@ -167,13 +160,11 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 }
 
 // report writes what is wrong with a file, once until it is right again.
-func (w *watchCommand) report(right bool, name, format string, args ...any) {
-	if right {
-		delete(w.reported, name)
-	} else if !w.reported[name] {
-		w.reported[name] = true
-		w.Complain([]string{name}, "verity watch: "+cmp.Or(name, w.root)+": "+fmt.Sprintf(format, args...))
+func (w *watchCommand) report(name string, err error) {
+	if err != nil && !w.reported[name] {
+		w.Complain([]string{name}, fmt.Sprintf("verity watch: %s: %v", cmp.Or(name, w.root), err))
 	}
+	w.reported[name] = err != nil
 }
 
 // markFailed marks files without outputs as failed until they change. If only their text could not
