@@ -26,7 +26,7 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 	}
 	err = eachLine(ctx, file, func(n int, line []byte, err error) bool {
 		id, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en"}
+		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en", Fields: map[string]string{"lang": "en"}}
 		switch name := audio[id]; {
 		case err != nil:
 		case strings.ContainsAny(id, "/\\\x00"):

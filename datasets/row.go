@@ -21,7 +21,7 @@ var (
 	audioNames = []string{"audio_filepath", "audio", "audio_path", "path", "file_name", "file", "wav"}
 	textNames  = []string{"text", "sentence", "transcription", "transcript", "raw_text", "normalized_text"}
 	idNames    = []string{"id", "utt_id", "utterance_id", "segment_id"}
-	langNames  = []string{"lang", "language", "locale"}
+	langNames  = []string{"lang", "language", "locale", "lang_id"}
 )
 
 // names returns the option if it is set, else the usual names.

@@ -155,6 +155,12 @@ type Record struct {
 	Foreign bool `json:"-"` // another program wrote it
 }
 
+// statedLanguage returns the language that the dataset states, else the detected one. Results are scored by it, however
+// a model hears them.
+func (r *Record) statedLanguage() string {
+	return cmp.Or(r.Fields["lang"], r.Fields["language"], r.Fields["locale"], r.Fields["lang_id"], r.Language)
+}
+
 // Speech is what one speaker says, in order.
 type Speech struct {
 	Speaker string `json:"speaker"` // name

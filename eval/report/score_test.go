@@ -134,6 +134,20 @@ func TestNormalizer(t *testing.T) {
 			t.Errorf("%s for language %q: %d errors, want %d", tt.name, tt.language, got, tt.want)
 		}
 	}
+	for lang, want := range map[string]int{"de_DE": 3, "German": 3, "en-GB": 0, "English": 0} { // what the dataset states counts
+		s, err := NewSet("set", "auto")
+		if err != nil {
+			t.Fatal(err)
+		}
+		detected := map[int]string{3: "en", 0: "nl"}[want]
+		r := &Record{ID: "a", Language: detected, Fields: map[string]string{"lang": lang}, Reference: pair[0], Hypothesis: pair[1]}
+		if err := s.Add(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Score(); got.Substitutions+got.Deletions+got.Insertions != want {
+			t.Errorf("stated %s, detected %s: got %+v, want %d errors", lang, detected, got.Group, want)
+		}
+	}
 	if _, err := NewSet("x", "german"); err == nil {
 		t.Error("normalizer german: no error")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"verity/internal/input"
 	"verity/parallel"
+	"verity/tokenizer"
 	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
@@ -71,9 +72,9 @@ func NewSet(name, normalizer string) (*Set, error) {
 // normalizer returns the named normaliser, for a language if that is auto.
 func normalizer(name, language string) normalize.Func {
 	if name == "auto" {
-		name = "english"
-		if language != "" && language != "en" {
-			name = "basic"
+		name = "basic"
+		if english := (tokenizer.Language{Code: "en", Name: "English"}); language == "" || english.Is(language) {
+			name = "english"
 		}
 	}
 	fn, _ := normalize.ByName(name) // NewSet has checked the name
@@ -146,7 +147,7 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 // scoreOf normalises the texts of r and counts the errors; a record that failed or has no
 // reference has none. The error is ctx's cause: long texts take a while.
 func (s *Set) scoreOf(ctx context.Context, w *wer.Scorer, r *Record) (utterance, error) {
-	u, normal := utterance{Record: r, group: r.Fields[s.by]}, normalizer(s.normalizer, r.Language)
+	u, normal := utterance{Record: r, group: r.Fields[s.by]}, normalizer(s.normalizer, r.statedLanguage())
 	if s.by == "language" {
 		u.group = cmp.Or(u.group, r.Language)
 	}
