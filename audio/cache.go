@@ -14,15 +14,16 @@ import (
 //
 // A signal that is longer than maxStored, or cannot be stored, as on a full disk, is decoded again.
 type sampleCache struct {
-	src    mono
-	most   int64     // samples that are stored
-	begun  bool      // something has been read
-	stored *tempFile // nil if nothing is stored
-	whole  bool      // all samples are
-	n      int64     // how many are
-	out    *bufio.Writer
-	in     *bufio.Reader // of a later pass
-	bytes  []byte
+	src      mono
+	rescaled func() bool // the next pass would differ
+	most     int64       // samples that are stored
+	begun    bool        // something has been read
+	stored   *tempFile   // nil if nothing is stored
+	whole    bool        // all samples are
+	n        int64       // how many are
+	out      *bufio.Writer
+	in       *bufio.Reader // of a later pass
+	bytes    []byte
 }
 
 // maxStored is the largest number of samples that are stored: two hours, 461 MB.
@@ -53,7 +54,7 @@ func (c *sampleCache) read(dst []float32) (int, error) {
 	n, err := c.src.read(dst)
 	switch {
 	case c.stored == nil:
-	case err == io.EOF && c.out.Flush() == nil:
+	case err == io.EOF && !c.rescaled() && c.out.Flush() == nil:
 		c.whole = true
 	case err != nil || !c.store(dst[:n]):
 		c.close()

@@ -174,7 +174,7 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	whole := &chain{in: in, first: st, now: st}
 	c := &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}
 	if !src.readsFast() {
-		r := &sampleCache{src: whole, most: maxStored}
+		r := &sampleCache{src: whole, rescaled: c.rescaled, most: maxStored}
 		c.src, c.closers = r, append(c.closers, r.close)
 	}
 	tracks, _ := c.Tracks()
@@ -306,6 +306,10 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	}
 	return n, nil
 }
+
+// rescaled reports whether the scale of the samples has changed since the last rewind. It will not change when they are read
+// once more.
+func (c *Clip) rescaled() bool { return c.whole != nil && c.whole.first.mix.rescaled }
 
 // Samples reads the next samples, at most a number of them.
 func (c *Clip) Samples(most int) (pcm []float32, err error) {

@@ -19,7 +19,7 @@ var endings = []struct{ names, what string }{
 
 	// By ffmpeg:
 	{"aiff aif aifc afc", "AIFF"}, {"caf", "CAF"}, {"au snd", "AU"},
-	{"mp4 m4a m4b m4r m4v mov qt 3gp 3g2 3ga 3gpp 3gpp2 f4v f4a f4b ismv isma mj2 psp", "MP4, QuickTime"},
+	{"mp4 m4a m4b m4r m4v mov qt qta 3gp 3g2 3ga 3gpp 3gpp2 f4v f4a f4b ismv isma mj2 psp", "MP4, QuickTime"},
 	{"aac adts latm loas", "AAC"}, {"mp1 mp2 m2a mpa", "MPEG audio"},
 	{"mpg mpeg mpe m2p vob dvd tod pva", "MPEG program streams"}, {"ts m2ts mts m2t tp trp", "MPEG transport streams"},
 	{"wma wmv asf wtv dvr-ms", "Windows Media"}, {"avi divx", "AVI"}, {"flv swf kux", "Flash video"},

@@ -215,8 +215,8 @@ func isAPEHeader(head []byte) bool {
 	return hasAt(head, 0, "APETAGEX") && len(head) >= 32 && head[23]&0x20 != 0
 }
 
-// trim cuts an APE tag without a header off the end of a file, since only its footer shows it, and an ID3v1 tag
-// after that.
+// trim cuts off the end of a file what only its own end shows: an APE tag without a header, a Lyrics3 tag, and an ID3v1
+// tag after that.
 func (f *file) trim() {
 	if f.pipe != nil || f.size < 128+32 {
 		return
@@ -226,6 +226,14 @@ func (f *file) trim() {
 	}
 	if b := f.head(f.size - 32); len(b) == 32 && hasAt(b, 0, "APETAGEX") && b[23]&0xa0 == 0 {
 		f.size = max(0, f.size-int64(binary.LittleEndian.Uint32(b[12:])))
+	}
+	if end := f.head(f.size - 9); hasAt(end, 0, "LYRICSEND") || hasAt(end, 0, "LYRICS200") {
+		const longest = 5100 // of version 1
+		from := max(0, f.size-longest)
+		b, _ := f.bytes(from, f.size-from)
+		if at := bytes.LastIndex(b, []byte("LYRICSBEGIN")); at >= 0 {
+			f.size = from + int64(at)
+		}
 	}
 }
 

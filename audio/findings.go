@@ -17,8 +17,11 @@ type findings struct {
 	gaps      []Gap
 	why       error // of the first gap
 	peak      float64
-	opposed   bool // channels cancel one another in their mean
+	opposed   []Gap // where channels cancel one another, and one is taken
 }
+
+// leastOpposed is how many seconds of channels that cancel one another are reported: music has moments of them.
+const leastOpposed = 1
 
 // maxListed is how many problems of a kind are listed.
 const maxListed = 5
@@ -26,7 +29,9 @@ const maxListed = 5
 // add adds what mixing a stream has shown, which begins at base seconds.
 func (f *findings) add(m *mixer, base float64) {
 	f.peak = max(f.peak, m.peak)
-	f.opposed = f.opposed || m.mean < m.power/1000 // 30 dB
+	for _, g := range m.opposed {
+		f.opposed = append(f.opposed, Gap{base + m.shape.seconds(g.from), base + m.shape.seconds(g.to)})
+	}
 	for _, g := range m.src.gaps {
 		if f.why == nil {
 			f.why = g.why
@@ -48,38 +53,48 @@ func (f findings) warnings() []string {
 		list = append(list, f.damage())
 	}
 	if f.peak > loud {
-		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", f.peak))
+		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: they are scaled down", f.peak))
 	}
-	if f.opposed {
-		list = append(list, "the channels cancel one another: their mean is silent beside each of them; try channel 1 alone")
+	total := 0.0
+	for _, g := range f.opposed {
+		total += g.End - g.Start
+	}
+	if total >= leastOpposed {
+		list = append(list, "the channels cancel one another, so one of them is taken: "+places(f.opposed))
 	}
 	return list
 }
 
 // damage returns a sentence for the gaps.
 func (f findings) damage() string {
-	n, silence, places := len(f.gaps), "", []string{}
-	for i, g := range f.gaps {
-		place := fmt.Sprintf("%.2f to %.2f s", g.Start, g.End)
-		if g.Start == g.End { // the length is unknown
-			place = fmt.Sprintf("before %.2f s", g.End)
-		} else {
-			silence = "; silence stands there"
-		}
-		if i < maxListed {
-			places = append(places, place)
-		}
+	n, silence := len(f.gaps), ""
+	if slices.ContainsFunc(f.gaps, func(g Gap) bool { return g.Start < g.End }) { // else the length is unknown
+		silence = "; silence stands there"
 	}
 	why := detail(f.why)
 	if n == 1 && silence == "" {
-		return fmt.Sprintf("damaged %s: %s", places[0], why)
+		return fmt.Sprintf("damaged %s: %s", places(f.gaps), why)
 	}
 	text := "damaged in one place: "
 	if n > 1 {
 		text = fmt.Sprintf("damaged in %d places: ", n)
 	}
-	if text += strings.Join(places, ", "); n > maxListed {
+	return fmt.Sprintf("%s%s%s (first: %s)", text, places(f.gaps), silence, why)
+}
+
+// places lists the first gaps.
+func places(gaps []Gap) string {
+	var list []string
+	for _, g := range gaps[:min(len(gaps), maxListed)] {
+		place := fmt.Sprintf("%.2f to %.2f s", g.Start, g.End)
+		if g.Start == g.End {
+			place = fmt.Sprintf("before %.2f s", g.End)
+		}
+		list = append(list, place)
+	}
+	text := strings.Join(list, ", ")
+	if len(gaps) > maxListed {
 		text += " and so on"
 	}
-	return fmt.Sprintf("%s%s (first: %s)", text, silence, why)
+	return text
 }

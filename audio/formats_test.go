@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"encoding/binary"
 	"math"
 	"path/filepath"
 	"slices"
@@ -99,7 +100,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestAntiphase: the mean of opposite channels is silence, as with every upstream, and a warning says so.
+// TestAntiphase: of opposite channels, whose mean is silence, one is taken, and a warning says so.
 func TestAntiphase(t *testing.T) {
 	for name, want := range map[string]bool{"stereo_antiphase.wav": true, "s16_44k1_stereo.wav": false, "s16.wav": false} {
 		c, err := Open(t.Context(), needs.SharedFile(t, "speech/formats/"+name))
@@ -119,9 +120,79 @@ func TestAntiphase(t *testing.T) {
 			}
 		}
 	}
-	for i, v := range decode(t, "stereo_antiphase.wav") {
-		if v != 0 {
-			t.Fatalf("sample %d = %v, want 0", i, v)
+	if got := rms(decode(t, "stereo_antiphase.wav")); got < 0.01 {
+		t.Errorf("the mean is %v", got)
+	}
+}
+
+func rms(pcm []float32) float64 {
+	sum := 0.0
+	for _, v := range pcm {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(max(1, len(pcm))))
+}
+
+// TestOpposedChannels: where channels cancel one another, behind noise that they share too, one is taken, and only there.
+func TestOpposedChannels(t *testing.T) {
+	var s16 []byte
+	const second = SampleRate
+	for i := range 3 * second {
+		v, hum := 8000*math.Sin(float64(i*i%997)), 400*math.Sin(float64(i)/50)
+		right := v
+		if i >= second && i < 2*second {
+			right = -v
+		}
+		for _, v := range []float64{v + hum, right + hum} {
+			s16 = binary.LittleEndian.AppendUint16(s16, uint16(int16(v)))
+		}
+	}
+	c, err := openBytes(riff(chunk("fmt ", fmtBody(1, 2, second, 16)), chunk("data", s16)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pcm, err := readAll(t, c)
+	if err != nil || len(pcm) != 3*second {
+		t.Fatalf("%d samples, %v", len(pcm), err)
+	}
+	for i := range 3 {
+		if got := rms(pcm[i*second:][:second]); got < 0.1 || got > 0.25 {
+			t.Errorf("second %d has a level of %v", i+1, got)
+		}
+	}
+	want := []string{"the channels cancel one another, so one of them is taken: 1.00 to 2.00 s"}
+	if got := c.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
+	}
+}
+
+// TestScaledDown: samples in the range of 16 bits give the spectrogram of the same sound from -1 to 1, also where the loudest
+// comes late.
+func TestScaledDown(t *testing.T) {
+	windows := map[float64][]float32{}
+	for _, scale := range []float64{1, 1 << 15} {
+		var f32 []byte
+		for i := range 2 * SampleRate {
+			v := scale * float64(1+i/SampleRate) / 2 * math.Sin(float64(i)/20)
+			f32 = binary.LittleEndian.AppendUint32(f32, math.Float32bits(float32(v)))
+		}
+		c, err := openBytes(riff(chunk("fmt ", fmtBody(3, 1, SampleRate, 32)), chunk("data", f32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSpectrogram(t.Context(), c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Window(t.Context(), 0)
+		if err != nil || len(c.Warnings()) != map[float64]int{1: 0, 1 << 15: 1}[scale] {
+			t.Fatalf("%v, warnings %q", err, c.Warnings())
+		}
+		windows[scale] = m.Data
+	}
+	for i, v := range windows[1] {
+		if d := v - windows[1<<15][i]; d > 1e-3 || d < -1e-3 {
+			t.Fatalf("cell %d is %v, want %v", i, windows[1<<15][i], v)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestParts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		pcm := make([]float32, rapid.IntRange(0, 30000).Draw(rt, "samples"))
 		for i := range pcm {
-			pcm[i] = float32(i)
+			pcm[i] = float32(i) / (1 << 15)
 		}
 		var parts []Part
 		var want []float32
@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 				rt.Fatalf("%d samples, %v; want %d", len(got), err, len(want))
 			}
 			for i, v := range got {
-				if at := Original(parts, int64(i), false); at != int64(v) {
+				if at := Original(parts, int64(i), false); at != int64(v*(1<<15)) {
 					rt.Fatalf("sample %d is from %v, Original says %d", i, v, at)
 				}
 			}

@@ -116,6 +116,14 @@ func (p *pcmReader) unread() error {
 	at += at & 1                                               // a chunk is padded
 	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
 	n, _ := f.read(b, at)
+	for c, err := range f.chunks(at) {
+		if err != nil || c.claimed != c.size || !isText([]byte(c.id)) {
+			break
+		}
+		if c.id == "data" && c.size >= int64(len(b)) {
+			return malformed(c.at(), "one data chunk", "another")
+		}
+	}
 	if n < len(b) || f.isChunk(at) || f.padding(at) || f.err != nil {
 		return nil
 	}

@@ -75,6 +75,7 @@ func TestMP3Tags(t *testing.T) {
 		"no tag": frames, "ID3": slices.Concat(tag, frames), "two ID3": slices.Concat(tag, tag, frames),
 		"ID3v1":        slices.Concat(frames, []byte("TAG"), make([]byte, 125)),
 		"APE":          slices.Concat(frames, []byte("APETAGEX"), make([]byte, 200)),
+		"Lyrics3":      slices.Concat(frames, []byte("LYRICSBEGIN"), make([]byte, 900), []byte("LYRICSENDTAG"), make([]byte, 125)),
 		"noise before": slices.Concat([]byte("noise before the frames"), frames),
 	} {
 		c, err := openBytes(b)

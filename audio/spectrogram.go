@@ -108,12 +108,14 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	m := measured{opt: o, name: c.name, top: logFloor}
-	s := &Spectrogram{measured: m, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
+	s := &Spectrogram{measured: measured{opt: o, name: c.name}, an: newAnalyzer(o.Bins)}
 	s.readLogs = s.logs
-	s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
-	if err := s.firstPass(ctx); err != nil {
-		return nil, err
+	for again := true; again; again = c.rescaled() {
+		s.head, s.top = strip{bins: o.Bins}, logFloor
+		s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
+		if err := s.firstPass(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s.n, s.hash, s.start = s.in.n, s.in.hash.sum(s.in.n), c.startFrame()
 	s.in.hash = nil

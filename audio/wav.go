@@ -152,14 +152,14 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 const unknownRIFF = 0x7ffff000
 
 // dataBytes returns how many bytes of sound the data chunk c has, and how many its header promises; -1 means
-// unknown. ds64 is the size in a ds64 chunk. Programs that write to a pipe cannot know the size and leave 0,
+// unknown. ds64 is the size in a ds64 chunk, which counts unless only the other one fits the file. Programs that write to a pipe cannot know the size and leave 0,
 // 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end of the file. A size of 0 counts if another
 // chunk follows.
 func (f *file) dataBytes(c *riffChunk, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	rest := f.size - c.body
 	switch {
-	case c.claimed == unknown && ds64 > 0:
+	case ds64 > 0 && (c.claimed == unknown || c.claimed > rest || ds64 <= rest):
 		return min(ds64, rest), ds64
 	case c.claimed == unknown:
 		return rest, -1

@@ -106,6 +106,8 @@ func TestWAVSamples(t *testing.T) {
 		{"a size from a pipe: sox", riff(format(1, 1, 16), chunkOf("data", 0x7ffff000, s16)), want16},
 		{"a size from a pipe: 0", append([]byte("RIFF\x00\x00\x00\x00"), riff(format(1, 1, 16), chunkOf("data", 0, s16))[8:]...), want16},
 		{"RIFF size all ones, data size 0", append([]byte("RIFF\xff\xff\xff\xff"), riff(format(1, 1, 16), chunkOf("data", 0, s16))[8:]...), want16},
+		{"ds64 counts, not a wrong size", append([]byte("RF64"), riff(chunk("ds64", append(make([]byte, 8), 6, 0, 0, 0, 0, 0, 0, 0)),
+			format(1, 1, 16), chunkOf("data", 0x00ffffff, s16))[4:]...), want16},
 		{"really no sound", riff(format(1, 1, 16), data(), chunk("LIST", []byte("INFO"))), nil},
 		{"cut off inside a sample", riff(format(1, 1, 16), data(s16...))[:49], want16[:2]},
 	}
@@ -261,8 +263,8 @@ func TestAfterSamples(t *testing.T) {
 	}{
 		"size 0, RIFF's is right":  {riff(pcm, chunkOf("data", 0, sound)), 8000, ""},
 		"an empty chunk before it": {riff(pcm, empty, chunk("data", sound)), 8004, ""}, // with a header
-		"two chunks":               {riff(pcm, chunk("data", sound), chunk("data", sound)), 8000, "bytes that no header"},
-		"a second chunk appended":  {slices.Concat(whole, chunk("data", sound)), 8000, "bytes that no header"},
+		"two chunks":               {riff(pcm, chunk("data", sound), list, chunk("data", sound)), 8000, "one data chunk"},
+		"a second chunk appended":  {slices.Concat(whole, chunk("data", sound)), 8000, "one data chunk"},
 		"a stale size":             {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
 		"both sizes stale":         {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
 		"samples after":            {slices.Concat(whole, sound), 8000, "bytes that no header"},

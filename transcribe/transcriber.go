@@ -353,7 +353,7 @@ func ReportDamage(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger)
 	for _, what := range clip.Warnings() {
 		log.Warn(what, "audio", clip.Name())
 	}
-	tr.Truncated = clip.Truncated()
+	tr.Warnings, tr.Truncated = clip.Warnings(), clip.Truncated()
 	for _, g := range clip.Damaged() {
 		tr.Damaged = append(tr.Damaged, transcript.Gap(g))
 	}

@@ -29,6 +29,9 @@ type Transcript struct {
 	// Damaged lists where silence replaces sound that is damaged or lost.
 	Damaged []Gap
 
+	// Warnings are sentences about what was wrong with the sound, such as channels that cancel one another.
+	Warnings []string
+
 	// Gaps lists speech that a detector heard and that no words cover.
 	Gaps []Gap
 

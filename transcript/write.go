@@ -148,9 +148,10 @@ type document struct {
 	Stats    Stats             `json:"stats"`
 
 	Truncated bool        `json:"truncated,omitempty"`
-	Damaged   []Gap       `json:"damaged,omitempty"` // where silence replaces sound that is damaged or lost
-	Gaps      []Gap       `json:"gaps,omitempty"`    // speech that a detector heard and that no words cover
-	MadeBy    *Provenance `json:"made_by,omitempty"` // the program, the model and the options
+	Damaged   []Gap       `json:"damaged,omitempty"`  // where silence replaces sound that is damaged or lost
+	Warnings  []string    `json:"warnings,omitempty"` // what was wrong with the sound
+	Gaps      []Gap       `json:"gaps,omitempty"`     // speech that a detector heard and that no words cover
+	MadeBy    *Provenance `json:"made_by,omitempty"`  // the program, the model and the options
 }
 
 type documentSegment struct {
@@ -176,7 +177,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	}
 	return e.Encode(document{
 		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated,
-		roundedGaps(t.Damaged), roundedGaps(t.Gaps), t.MadeBy,
+		roundedGaps(t.Damaged), t.Warnings, roundedGaps(t.Gaps), t.MadeBy,
 	})
 }
 
