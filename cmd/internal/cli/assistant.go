@@ -17,7 +17,7 @@ import (
 // The options under the heading Drafts.
 var draftRows = []*Option{
 	{Name: "assistant", Short: "a", Kind: Text, Arg: "name", Default: "auto", Max: maxPath, Scope: Configurable | Server,
-		Brief: "source of drafts: auto, none, encoder, a path",
+		Common: true,
 		Help: "source of the draft tokens that the model verifies\n" +
 			"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
 			"cached; otherwise encoder\n" +
@@ -29,8 +29,7 @@ var draftRows = []*Option{
 			"self: the model itself, in int8\n" +
 			"or the directory of a distilled decoder or a smaller Whisper model; one with a different vocabulary " +
 			"transcribes each input first, and its transcript becomes the draft"},
-	{Name: "draft-from", Kind: Text, Arg: "path", Max: maxPath,
-		Brief: "an existing transcript of the audio",
+	{Name: "draft-from", Kind: Text, Arg: "path", Max: maxPath, Common: true,
 		Help: "draft from an existing transcript of the audio: the result is the same, but sooner\n" +
 			"a transcript by a program or a person: txt, srt, vtt, or json from verity, " +
 			"openai-whisper or whisper.cpp\n" +

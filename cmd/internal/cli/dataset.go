@@ -19,28 +19,25 @@ import (
 
 // The options under the heading Dataset.
 var datasetRows = []*Option{
-	{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: maxPath,
-		Brief: "a directory or manifest",
+	{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: maxPath, Common: true,
 		Help: "the dataset: a LibriSpeech directory, a JSON Lines, TSV or CSV manifest, Parquet files, or a directory " +
 			"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test"},
-	{Name: "limit", Kind: Whole, Max: 1e9,
-		Brief: "process only the first utterances", Help: "process only the first NUMBER utterances; 0 means all"},
+	{Name: "limit", Kind: Whole, Max: 1e9, Common: true, Help: "process only the first NUMBER utterances; 0 means all"},
 	{Name: "columns", Kind: Text, Arg: "names", Max: maxLine,
 		Help: "names of the audio and text fields or columns, such as path,sentence"},
 }
 
 // The options under the heading Runs.
 var runRows = []*Option{
-	{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each variant",
+	{Name: "repeats", Kind: Whole, Max: 1000, Common: true,
 		Help: "run each utterance NUMBER times in each variant; 0 means five pairs of runs in all, as far as a minute allows"},
 }
 
 // The options under the heading Report.
 var reportRows = []*Option{
-	{Name: "out", Short: "o", Kind: Text, Arg: "directory", Max: maxPath,
-		Brief: "write records here", Help: "write records to this directory"},
-	{Name: "html", Kind: Text, Arg: "file", Max: maxPath,
-		Brief: "write an HTML page",
+	{Name: "out", Short: "o", Kind: Text, Arg: "directory", Max: maxPath, Common: true,
+		Help: "write records to this directory"},
+	{Name: "html", Kind: Text, Arg: "file", Max: maxPath, Common: true,
 		Help: "write an HTML page to this file; it works offline. It embeds small recordings (report: only those in " +
 			"the page's directory or below) and links to larger ones in that directory or below"},
 	{Name: "normalizer", Kind: Choice, Arg: "name", Default: "auto",
@@ -49,7 +46,7 @@ var reportRows = []*Option{
 	{Name: "by", Kind: Text, Arg: "field", Max: maxLine,
 		Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker; language is " +
 			"the detected one where the manifest has none"},
-	{Name: "json", Brief: "write JSON", Help: "write JSON"},
+	{Name: "json", Common: true, Help: "write JSON"},
 }
 
 // DatasetFlags select the utterances of a run.

@@ -34,8 +34,7 @@ var textRows = []*Option{
 		Set:  func(d *Decoding, v Value) { d.Hotwords = v.Text },
 		Help: "likely names and terms, shown to the model before the previous text in every window"},
 	{Name: "terms", Kind: Text, Arg: "file", Max: maxPath, Check: checks(readTerms), Scope: Configurable | Server,
-		Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) },
-		Brief: "a list of names and terms",
+		Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) }, Common: true,
 		Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
 			"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
 	{Name: "condition-on-previous-text", Default: "true", Scope: anywhere, Field: "ForgetPrevious",
@@ -66,8 +65,7 @@ var textRows = []*Option{
 var voiceRows = []*Option{ // names and defaults of faster-whisper
 	{Name: "vad", Kind: Choice, Arg: "when", Default: "auto", BareValue: "on", Choices: []string{"auto", "on", "off"},
 		Scope: Configurable | Server, Field: "VAD",
-		Set:   func(d *Decoding, v Value) { d.vadOn, d.SkipSpeechCheck = v.Text == "on", v.Text == "off" },
-		Brief: "skip everything that is not speech",
+		Set: func(d *Decoding, v Value) { d.vadOn, d.SkipSpeechCheck = v.Text == "on", v.Text == "off" }, Common: true,
 		Help: "voice activity detection (Silero VAD). on, or the bare flag: detect speech first and skip the rest; " +
 			"times remain those of the file. auto: check only windows with low model confidence, and omit text where " +
 			"there is no speech. off: no check"},

@@ -142,7 +142,7 @@ func FlagGroups(c *cobra.Command, short bool) []Group[*pflag.Flag] {
 	var flags []*pflag.Flag
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
-		rare := short && o != nil && o.Brief == ""
+		rare := short && o != nil && !o.Common
 		if !f.Hidden && f.Name != "help" && f.Name != "version" && !rare {
 			flags = append(flags, f)
 		}
@@ -202,13 +202,10 @@ func Meaning(f *pflag.Flag) string {
 	return text
 }
 
-// shortMeaning returns what -h says about a flag.
+// shortMeaning returns what -h says about a flag: the first clause of its help.
 func shortMeaning(f *pflag.Flag) string {
-	if o := optionOf(f); o != nil {
-		return o.Brief
-	}
 	_, text := pflag.UnquoteUsage(f)
-	for _, end := range []string{"\n", ". ", "; ", ": ", " (", ", "} {
+	for _, end := range []string{"\n", ". ", "; ", ": "} {
 		text, _, _ = strings.Cut(text, end)
 	}
 	return text

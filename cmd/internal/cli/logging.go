@@ -15,8 +15,7 @@ import (
 
 // The options under the heading Log.
 var logRows = []*Option{
-	{Name: "quiet", Short: "q", Scope: Configurable | Server,
-		Brief: "only errors on standard error", Help: "write only errors to standard error"},
+	{Name: "quiet", Short: "q", Scope: Configurable | Server, Common: true, Help: "write only errors to standard error"},
 	{Name: "log-level", Kind: Choice, Arg: "level", Default: "warn",
 		Choices: []string{"debug", "info", "warn", "error"}, Scope: Configurable | Server,
 		Help: "log level: debug (every decision), info, warn or error"},

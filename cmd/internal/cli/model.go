@@ -27,43 +27,38 @@ import (
 
 // The options under the heading Model.
 var modelRows = []*Option{
-	{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: maxPath, Scope: Configurable | Server,
-		Brief: "base (built in), small, …, or a path",
-		Help: "base, which is built in; the name of another published model, such as small or openai/whisper-small, " +
-			"downloaded if it is not in the cache; or the path of a checkpoint: a Hugging Face or CTranslate2 " +
+	{Name: "model", Short: "m", Kind: Text, Arg: "name", Max: maxPath, Scope: Configurable | Server, Common: true,
+		Help: "base (built in), another published model, such as small or openai/whisper-small, or a path; a published " +
+			"model is downloaded if it is not in the cache, and a path is that of a Hugging Face or CTranslate2 " +
 			"directory, an openai/whisper .pt file, or a whisper.cpp ggml file"},
 	{Name: "language", Short: "l", Kind: Text, Arg: "language", Default: "auto", Max: 64, Check: checkLanguage,
-		Scope: anywhere, Field: "Language", Set: setLanguage,
-		Brief: "such as en or English; detected by default",
+		Scope: anywhere, Field: "Language", Set: setLanguage, Common: true,
 		Help: "spoken language, such as en or English; a list, such as en,de, to choose the likeliest of them; auto " +
 			"detects it"},
 	{Name: "multilingual", Scope: Configurable, Field: "Multilingual",
 		Set:  func(d *Decoding, v Value) { d.Multilingual = v.On },
 		Help: "detect the language of every window; JSON reports it for each segment"},
 	{Name: "task", Kind: Choice, Arg: "task", Default: string(zero.Task), Choices: []string{"transcribe", "translate"},
-		Scope: Configurable, Field: "Task", Set: func(d *Decoding, v Value) { d.Task = transcribe.Task(v.Text) },
-		Brief: "transcribe, or translate to English", Help: "transcribe, or translate to English"},
+		Scope: Configurable, Field: "Task", Set: func(d *Decoding, v Value) { d.Task = transcribe.Task(v.Text) }, Common: true,
+		Help: "transcribe, or translate to English"},
 	{Name: "offline", Scope: Configurable | Server,
 		Help: "download nothing, neither audio nor models; models come from the cache, as with HF_HUB_OFFLINE=1"},
 }
 
 // The options under the heading Speed.
 var speedRows = []*Option{
-	{Name: "threads", Kind: Whole, Max: parallel.MaxThreads, Scope: Configurable | Server,
-		Brief: "0 means one per fast core",
-		Help:  "number of threads; 0 means one per fast core. The text does not depend on it"},
+	{Name: "threads", Kind: Whole, Max: parallel.MaxThreads, Scope: Configurable | Server, Common: true,
+		Help: "number of threads; 0 means one per fast core. The text does not depend on it"},
 	{Name: "precision", Kind: List, Arg: "format", Default: "auto", Choices: precision.List(),
-		Check: checks(ParsePrecision), Scope: Configurable | Server, Brief: "auto, f32, f16, int8, …",
+		Check: checks(ParsePrecision), Scope: Configurable | Server, Common: true,
 		Help: "number format of the weights: " + precision.Names() + ". auto is f16 if it represents " +
 			"every weight exactly, otherwise f32; quantized weights keep their format. Append :cache=FORMAT for the " +
 			"attention cache"},
-	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: maxBatch, Scope: Configurable,
-		Brief: "files to transcribe at the same time",
+	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: maxBatch, Scope: Configurable, Common: true,
 		Help: "transcribe NUMBER files at the same time. They share every pass over the weights; each needs its own " +
 			"memory. The text does not depend on it"},
 	{Name: "chunked", Scope: Configurable, Field: "Chunked",
-		Set:   func(d *Decoding, v Value) { d.Chunked = v.On },
-		Brief: "decode parts of a file at the same time",
+		Set: func(d *Decoding, v Value) { d.Chunked = v.On }, Common: true,
 		Help: "split each file at quiet points and decode several parts at the same time; faster for files of three " +
 			"minutes or more"},
 }

@@ -57,7 +57,7 @@ type Option struct {
 	Implied     string              // value that options that need this one set; empty: BareValue
 	Excludes    string              // another option that must not be set
 	Formats     []transcript.Format // of output where it can have an effect; nil if it has one in any
-	Brief       string              // text of -h, which omits options without one
+	Common      bool                // -h shows it
 	Help        string              // text of --help
 	Hint        string              // ends an error about the value
 	Hidden      bool                // from help and the documents

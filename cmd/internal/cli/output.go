@@ -15,24 +15,21 @@ import (
 // The options under the heading Output.
 var outputRows = []*Option{
 	{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checkFormats,
-		Scope: Configurable, Brief: "txt, lines, md, docx, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
+		Scope: Configurable, Common: true,
 		Help: "one or more of txt (paragraphs), lines (txt with a line for each segment, as in openai-whisper), md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
 			"rttm (who speaks when), separated by commas, or all (default txt)"},
-	{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: maxPath, Scope: Configurable,
-		Brief: "write files here, not to standard output",
-		Help:  "write files to this directory instead of standard output"},
+	{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: maxPath, Scope: Configurable, Common: true,
+		Help: "write files to this directory instead of standard output"},
 	{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
-		Brief: "names of output files",
+		Common: true,
 		Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
 			"{name}.{language} for film.nl.srt. A single file may have any name"},
-	{Name: "force", Needs: "output-dir", Excludes: "skip-existing",
-		Brief: "overwrite existing files", Help: "overwrite existing files"},
-	{Name: "skip-existing", Needs: "output-dir",
-		Brief: "keep existing files; resumes a run",
+	{Name: "force", Needs: "output-dir", Excludes: "skip-existing", Common: true, Help: "overwrite existing files"},
+	{Name: "skip-existing", Needs: "output-dir", Common: true,
 		Help: "keep existing files, and skip audio files that already have all their outputs; where {language} is detected, in " +
 			"any language"},
 	{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD, transcript.DOCX},
-		Brief: "print times before the text",
+		Common: true,
 		Help: "write start and end times before the text of each segment, with --word-timestamps of " +
 			"each sentence; in md and docx, the start of each paragraph"},
 	{Name: "stats", Scope: Configurable,
@@ -50,13 +47,11 @@ var outputRows = []*Option{
 // The options under the heading Captions.
 var captionRows = []*Option{
 	{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps", Formats: timed,
-		Set:   func(d *Decoding, v Value) { d.WordTimestamps = v.On },
-		Brief: "time every word",
-		Help:  "time every word in a second pass over the final text; segments then start and end with their words"},
+		Set: func(d *Decoding, v Value) { d.WordTimestamps = v.On }, Common: true,
+		Help: "time every word in a second pass over the final text; segments then start and end with their words"},
 	{Name: "subtitles", Kind: List, Arg: "rules", Default: "off", BareValue: "on",
 		Choices: append([]string{"off", "on"}, transcript.Presets()...), Check: checks(Subtitles),
-		Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles,
-		Brief: "break at sentences, two lines of 42",
+		Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles, Common: true,
 		Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
 			"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +
 			"ted select the rules of that service. Limits may follow, as in netflix,cps=15,gap=0.1,min=1,max=7: " +

@@ -8,16 +8,14 @@ import (
 
 // The options under the heading Serving.
 var servingRows = []*Option{
-	{Name: "listen", Kind: Text, Arg: "address", Default: "127.0.0.1:8000", Max: maxPath, Scope: Server,
-		Brief: "host:port (default 127.0.0.1:8000)",
-		Help:  "address to listen on: host:port, or unix:PATH for a unix socket"},
+	{Name: "listen", Kind: Text, Arg: "address", Default: "127.0.0.1:8000", Max: maxPath, Scope: Server, Common: true,
+		Help: "address to listen on: host:port, or unix:PATH for a unix socket"},
 	{Name: "wyoming", Kind: Text, Arg: "address", Max: maxPath, Scope: Server,
 		Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 	{Name: "metrics", Kind: Text, Arg: "address", Max: maxPath, Scope: Server,
 		Help: "serve /metrics on this address instead, such as 127.0.0.1:9000. It needs no key"},
 	{Name: "check", Scope: Server, Help: "check the options, keys, certificate and model, and exit"},
-	{Name: "api-key-file", Kind: Text, Arg: "file", Max: maxPath, Scope: Server,
-		Brief: "accepted keys, one per line, or none",
+	{Name: "api-key-file", Kind: Text, Arg: "file", Max: maxPath, Scope: Server, Common: true,
 		Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +
 			"lines that begin with # are ignored. none lets other machines connect without a key"},
 	{Name: "origin", Kind: Text, Arg: "origins", Max: maxPrompt, Scope: Server, Field: "Origins",

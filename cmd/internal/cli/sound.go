@@ -35,22 +35,18 @@ var soundRows = []*Option{
 	{Name: "audio-track", Kind: Whole, Max: audio.MaxTracks, Scope: Configurable,
 		Help: "transcribe only audio track NUMBER, counting from 1; 0 means the one that the file marks as default, or else the first"},
 	{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
-		Check: checks(parseSpeakers), Needs: "word-timestamps", Implied: "voice",
-		Brief: "voice names who speaks; or how many there are",
+		Check: checks(parseSpeakers), Needs: "word-timestamps", Implied: "voice", Common: true,
 		Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
 			"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
 			"silent channels cost nothing; one labels nobody"},
-	{Name: "speaker-names", Kind: Text, Arg: "file", Max: maxPath, Needs: "speakers",
-		Brief: "samples of known voices",
-		Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
+	{Name: "speaker-names", Kind: Text, Arg: "file", Max: maxPath, Needs: "speakers", Common: true,
+		Help: "names of known voices, for --speakers voice; each line is NAME: FILE, a file with a few seconds of that " +
 			"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"},
 	{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: maxPath, Scope: Configurable | Server,
 		Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
 	{Name: "strict", Scope: Configurable,
 		Help: "treat damaged or missing audio as an error; by default it becomes silence, and a warning says where"},
-	{Name: "recursive",
-		Brief: "also read subdirectories",
-		Help:  "also process audio files in subdirectories"},
+	{Name: "recursive", Common: true, Help: "also process audio files in subdirectories"},
 	{Name: "files-from", Kind: Text, Arg: "list", Max: maxPath,
 		Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
 			"standard input; the names are relative to the current directory and are not patterns"},
