@@ -39,7 +39,7 @@ func packed(t *testing.T, s testmodel.Spec, entries []safetensors.Entry) fstest.
 	t.Helper()
 	files := testmodel.FS(s)
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, entries...); err != nil {
+	if err := safetensors.Write(t.Context(), &b, entries...); err != nil {
 		t.Fatal(err)
 	}
 	files["model.safetensors"] = &fstest.MapFile{Data: b.Bytes()}

@@ -154,7 +154,7 @@ func (m *image) row(f, t int) []float32 { return m.x[f*m.stride()+(t+pad)*m.dept
 // set makes m an image of the size given, with zeros around.
 func (m *image) set(height, frames, depth int) {
 	m.height, m.frames, m.depth = height, frames, depth
-	m.x = resize(m.x, height*m.stride())
+	m.x = kernel.Resize(m.x, height*m.stride())
 	clear(m.x)
 }
 
@@ -286,7 +286,7 @@ func (m *image) rectify(frames int) {
 // steps, each a row of s.x.
 func (e *embedder) intoDense(s *voiceScratch, from *image, frames int) (steps int) {
 	steps = (frames + 1) / 2
-	s.y = resize(s.y, steps*bottleneck)
+	s.y = kernel.Resize(s.y, steps*bottleneck)
 	for f, w := range e.tdnn {
 		if f == 0 {
 			kernel.MatMul(nil, s.y, from.row(f, -2), steps, 2*channels, w, e.tdnnB, kernel.Store)
@@ -295,7 +295,7 @@ func (e *embedder) intoDense(s *voiceScratch, from *image, frames int) (steps in
 		kernel.MatMul(nil, s.y, from.row(f, -2), steps, 2*channels, w, nil, kernel.StoreAdd)
 	}
 	rectify(s.y)
-	s.x = resize(s.x, steps*maxWidth)
+	s.x = kernel.Resize(s.x, steps*maxWidth)
 	for t := range steps {
 		copy(s.x[t*maxWidth:], s.y[t*bottleneck:][:bottleneck])
 	}
@@ -304,7 +304,7 @@ func (e *embedder) intoDense(s *voiceScratch, from *image, frames int) (steps in
 
 // apply computes [steps][out] from the first width channels of s.x.
 func (m *rectified) apply(s *voiceScratch, dst []float32, steps, width int) {
-	s.rectified = resize(s.rectified, steps*width)
+	s.rectified = kernel.Resize(s.rectified, steps*width)
 	for t := range steps {
 		row := s.rectified[t*width:][:width]
 		copy(row, s.x[t*maxWidth:])
@@ -320,14 +320,14 @@ func (m *rectified) apply(s *voiceScratch, dst []float32, steps, width int) {
 // bottleneck makes of them, times a mask that depends on its means over all steps and over 100 around.
 func (l *denseLayer) apply(s *voiceScratch, steps, width, dilation int) {
 	side := dilation * bottleneck
-	s.h = resize(s.h, max(steps*bottleneck+2*side, steps*maxWidth/2))
+	s.h = kernel.Resize(s.h, max(steps*bottleneck+2*side, steps*maxWidth/2))
 	clear(s.h[:side])
 	clear(s.h[side+steps*bottleneck:][:side])
 	h := s.h[side:][:steps*bottleneck]
 	l.rectified.apply(s, h, steps, width)
 	rectify(h)
 
-	s.y = resize(s.y, steps*channels)
+	s.y = kernel.Resize(s.y, steps*channels)
 	kernel.MatMul(nil, s.y, s.h, steps, bottleneck, l.local[0], nil, kernel.Store)
 	kernel.MatMul(nil, s.y, h, steps, bottleneck, l.local[1], nil, kernel.StoreAdd)
 	kernel.MatMul(nil, s.y, s.h[2*side:], steps, bottleneck, l.local[2], nil, kernel.StoreAdd)
@@ -345,7 +345,7 @@ func (l *denseLayer) apply(s *voiceScratch, steps, width, dilation int) {
 // masks returns the mask of each 100 steps, [n][32].
 func (l *denseLayer) masks(s *voiceScratch, h []float32, steps int) []float32 {
 	n := (steps + contextLen - 1) / contextLen
-	s.sum, s.part = resize(s.sum, bottleneck), resize(s.part, n*bottleneck)
+	s.sum, s.part = kernel.Resize(s.sum, bottleneck), kernel.Resize(s.part, n*bottleneck)
 	clear(s.sum)
 	clear(s.part)
 	for t := range steps {
@@ -360,7 +360,7 @@ func (l *denseLayer) masks(s *voiceScratch, h []float32, steps int) []float32 {
 			part[c] = s.sum[c]/float32(steps) + part[c]/size
 		}
 	}
-	s.mid, s.mask = resize(s.mid, n*bottleneck/2), resize(s.mask, n*channels)
+	s.mid, s.mask = kernel.Resize(s.mid, n*bottleneck/2), kernel.Resize(s.mask, n*channels)
 	l.one.apply(s.mid, s.part, n, bottleneck)
 	rectify(s.mid)
 	l.two.apply(s.mask, s.mid, n, bottleneck/2)

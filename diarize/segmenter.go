@@ -82,7 +82,7 @@ func (g *segmenter) segment(dst, samples []float32, starts []int) {
 	defer segmentScratches.Put(s)
 	chunks := len(starts)
 	rows := chunkFrames * chunks // [589][chunk]
-	s.state = resize(s.state, rows*narrow)
+	s.state = kernel.Resize(s.state, rows*narrow)
 	for i, start := range starts {
 		s.wave = append(s.wave[:0], samples[start:][:chunkSize]...)
 		normaliseOverTime(s.wave, 1, []float32{g.waveGain}, []float32{g.waveBias})
@@ -99,19 +99,19 @@ func (g *segmenter) segment(dst, samples []float32, starts []int) {
 		if l == 0 {
 			in = narrow
 		}
-		s.b = resize(s.b, rows*2*hidden)
+		s.b = kernel.Resize(s.b, rows*2*hidden)
 		for way := range g.lstm[l] {
 			g.lstm[l][way].apply(s, s.b[way*hidden:], s.a, in, chunks, way == 1)
 		}
 		s.a, s.b = s.b, s.a
 	}
-	s.b = resize(s.b, rows*hidden)
+	s.b = kernel.Resize(s.b, rows*hidden)
 	g.linears[0].apply(s.b, s.a, rows, 2*hidden)
 	leak(s.b)
-	s.a = resize(s.a, rows*hidden)
+	s.a = kernel.Resize(s.a, rows*hidden)
 	g.linears[1].apply(s.a, s.b, rows, hidden)
 	leak(s.a)
-	s.b = resize(s.b, rows*classes)
+	s.b = kernel.Resize(s.b, rows*classes)
 	g.classifier.apply(s.b, s.a, rows, hidden)
 	for r := range rows {
 		p := dst[(r%chunks*chunkFrames+r/chunks)*classes:][:classes]
@@ -128,8 +128,8 @@ func (g *segmenter) convolve(s *segmentScratch, to, from []float32, i, in, taps,
 	out := c.w.Out()
 	rows := (len(from)/in-taps)/hop + 1
 	pooled := rows / 3
-	to = resize(to, pooled*out)
-	s.strip = resize(s.strip, strip*out)
+	to = kernel.Resize(to, pooled*out)
+	s.strip = kernel.Resize(s.strip, strip*out)
 	for first := 0; first < 3*pooled; first += strip {
 		n := min(strip, 3*pooled-first)
 		x := s.strip[:n*out]
@@ -194,10 +194,10 @@ func leak(x []float32) {
 // apply writes the outputs of a layer in one direction to dst, [589][chunk][256], of which it fills 128 columns. x is
 // [589][chunk][in].
 func (l *lstm) apply(s *segmentScratch, dst, x []float32, in, chunks int, backwards bool) {
-	s.gates = resize(s.gates, chunkFrames*chunks*4*hidden)
+	s.gates = kernel.Resize(s.gates, chunkFrames*chunks*4*hidden)
 	l.input.apply(s.gates, x, chunkFrames*chunks, in)
-	s.cell, s.before = resize(s.cell, chunks*hidden), resize(s.before, chunks*hidden)
-	s.exps = resize(s.exps, 4*hidden)
+	s.cell, s.before = kernel.Resize(s.cell, chunks*hidden), kernel.Resize(s.before, chunks*hidden)
+	s.exps = kernel.Resize(s.exps, 4*hidden)
 	clear(s.cell)
 	clear(s.before)
 	for i := range chunkFrames {

@@ -98,11 +98,3 @@ func rectify(x []float32) {
 }
 
 func sigmoid(x float32) float32 { return 1 / (1 + kernel.Exp(-x)) }
-
-// resize returns x with length n, its content undefined, in the same memory if that is large enough.
-func resize(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return kernel.NewFloats(n)
-	}
-	return x[:n]
-}

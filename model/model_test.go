@@ -50,7 +50,7 @@ func entries() []safetensors.Entry {
 func pack(t testing.TB, entries []safetensors.Entry) *fstest.MapFile {
 	t.Helper()
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, entries...); err != nil {
+	if err := safetensors.Write(t.Context(), &b, entries...); err != nil {
 		t.Fatal(err)
 	}
 	return &fstest.MapFile{Data: b.Bytes()}

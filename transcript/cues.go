@@ -278,7 +278,8 @@ func separate(list []cue, least, limit float64) []cue {
 	return kept
 }
 
-func joinWords(words []Word) string {
+// JoinWords returns the text of words.
+func JoinWords(words []Word) string {
 	var b strings.Builder
 	for _, w := range words {
 		b.WriteString(w.Word)

@@ -313,7 +313,7 @@ func TestCueTexts(t *testing.T) {
 			s.Words = append(s.Words, Word{Word: text, Start: start, End: start + step})
 			start += step
 		}
-		s.Text, s.End = joinWords(s.Words), start
+		s.Text, s.End = JoinWords(s.Words), start
 		return s
 	}
 	by := func(speaker string, s Segment) Segment { s.Speaker = speaker; return s }
@@ -466,7 +466,7 @@ func TestPresets(t *testing.T) {
 				last, lasted, speed = cue.End, d, columns(cue.Text)/d
 				words += strings.Join(strings.Fields(cue.Text), "")
 			}
-			if want := strings.ReplaceAll(joinWords(s.Words), " ", ""); words != want {
+			if want := strings.ReplaceAll(JoinWords(s.Words), " ", ""); words != want {
 				t.Errorf("%s: shown %q, said %q", name, words, want)
 			}
 		}

@@ -93,7 +93,7 @@ func Sentences(segments []Segment) (all []Segment) {
 // part returns the part of s with some of its words.
 func (s Segment) part(from, to int) Segment {
 	part := Segment{ID: s.ID, Speaker: s.Speaker, Language: s.Language, Words: s.Words[from:to]}
-	part.Text, part.Start, part.End = joinWords(part.Words), part.Words[0].Start, part.Words[to-from-1].End
+	part.Text, part.Start, part.End = JoinWords(part.Words), part.Words[0].Start, part.Words[to-from-1].End
 	return part
 }
 

@@ -49,7 +49,7 @@ type measure func(text string) float64
 func (t *Transcript) wordParts(size measure, width float64) (parts []part) {
 	for i, s := range t.Segments {
 		words := s.Words
-		if tokenizer.Strip(joinWords(words)) == "" {
+		if tokenizer.Strip(JoinWords(words)) == "" {
 			words = estimatedWords(s)
 		}
 		space := "" // white space at the end of a word precedes the next one

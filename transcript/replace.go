@@ -149,7 +149,7 @@ func (r *Replacer) Transcript(t *Transcript) {
 // words returns words with phrases replaced. If a phrase is replaced by as many words as it had, each has the times
 // of the word that it replaces; else they share the time of the phrase by their lengths.
 func (r *Replacer) words(words []Word) []Word {
-	text := joinWords(words)
+	text := JoinWords(words)
 	list, at, next := make([]Word, 0, len(words)), 0, 0 // at: where word next begins in text
 	edits := r.edits(text)
 	for len(edits) > 0 {

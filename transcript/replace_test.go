@@ -77,7 +77,7 @@ func TestUnfinished(t *testing.T) {
 	} {
 		words := r.Segment(Segment{Words: timed(strings.Split(text, "|")...), Text: strings.ReplaceAll(text, "|", "")}).Words
 		if got := r.Unfinished(words); got != want {
-			t.Errorf("%q became %q: got %d, want %d", text, joinWords(words), got, want)
+			t.Errorf("%q became %q: got %d, want %d", text, JoinWords(words), got, want)
 		}
 	}
 	if got := (*Replacer)(nil).Unfinished(timed(" cooper")); got != 0 {
@@ -99,9 +99,9 @@ func FuzzReplacer(f *testing.F) {
 			}
 		}
 		r, words := NewReplacer(list), timed(strings.Split(text, "|")...)
-		whole := joinWords(words)
+		whole := JoinWords(words)
 		s := r.Segment(Segment{Text: whole, Words: words})
-		if got := joinWords(s.Words); got != s.Text {
+		if got := JoinWords(s.Words); got != s.Text {
 			t.Fatalf("words make %q, the text is %q", got, s.Text)
 		}
 		last := 0.0

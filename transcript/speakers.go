@@ -130,7 +130,7 @@ func (t *Transcript) CutAtSpeakers(tok *tokenizer.Tokenizer) {
 func (s Segment) cut(tok *tokenizer.Tokenizer, n int) (head, rest Segment) {
 	head, rest = s, s
 	head.Words, rest.Words = s.Words[:n:n], s.Words[n:]
-	head.Text, rest.Text = joinWords(head.Words), joinWords(rest.Words)
+	head.Text, rest.Text = JoinWords(head.Words), JoinWords(rest.Words)
 	head.End, rest.Start = head.Words[n-1].End, rest.Words[0].Start
 	at, bytes := 0, 0
 	for ; at < len(s.Tokens) && bytes < len(head.Text); at++ {

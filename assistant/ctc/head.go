@@ -161,14 +161,6 @@ func (f *Frames) Row(i int) []float32 { return f.LogProb[i*f.Symbols : (i+1)*f.S
 // A workspace holds the intermediate values of a run.
 type workspace struct{ x, padded, normed []float32 }
 
-// grown returns x with length n, reallocated if it is too small.
-func grown(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return kernel.NewFloats(n)
-	}
-	return x[:n]
-}
-
 // Run returns the log-probabilities of the symbols in the first n positions of features, or in all if there are
 // fewer. The width must be that of the head.
 func (h *Head) Run(f *encoder.Features, n int) (*Frames, error) {
@@ -180,14 +172,14 @@ func (h *Head) Run(f *encoder.Features, n int) (*Frames, error) {
 	defer h.workspaces.Put(w, 2)
 
 	// One row of zeros before the positions and one after them is the padding of the stem.
-	w.padded = grown(w.padded, max((stride*frames+2)*h.in, (frames+2*padding)*h.width))
+	w.padded = kernel.Resize(w.padded, max((stride*frames+2)*h.in, (frames+2*padding)*h.width))
 	clear(w.padded[:h.in])
 	h.normIn.Apply(h.pool, w.padded[h.in:], f.Data, stride*frames)
 	clear(w.padded[(stride*frames+1)*h.in:][:h.in])
-	w.x = grown(w.x, frames*h.width)
+	w.x = kernel.Resize(w.x, frames*h.width)
 	h.stem.Apply(h.pool, w.x, w.padded, frames, stride*h.in, kernel.StoreGELU)
 
-	w.normed = grown(w.normed, frames*h.width)
+	w.normed = kernel.Resize(w.normed, frames*h.width)
 	for _, b := range h.blocks {
 		clear(w.padded[:padding*h.width])
 		b.norm.Apply(h.pool, w.padded[padding*h.width:], w.x, frames)

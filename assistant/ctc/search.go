@@ -125,20 +125,15 @@ func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, le
 	return dst, end
 }
 
-// finalScore returns the score of a text; at the end of the audio, that of its last word included.
-func (s *search) finalScore(n int32, end bool) float32 {
-	t := &s.texts[n]
-	if end {
-		return t.score() + s.endWord(t.state)
-	}
-	return t.score()
-}
-
-// best returns the most likely text.
+// best returns the most likely text; at the end of the audio, last words count.
 func (s *search) best(end bool) int32 {
 	best, at := never, int32(0)
 	for _, n := range s.active {
-		if score := s.finalScore(n, end); score > best {
+		score := s.texts[n].score()
+		if end {
+			score += s.endWord(s.texts[n].state)
+		}
+		if score > best {
 			best, at = score, n
 		}
 	}

@@ -22,7 +22,7 @@ type int8Buffer struct {
 func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows rowRange, panels int) {
 	k, n := j.spans[rows.lo].K, rows.rows()
 	i8 := &b.int8
-	i8.query = resize(i8.query, n*k.depth)
+	i8.query = Resize(i8.query, n*k.depth)
 	for r := range n {
 		x := j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim]
 		inverse, scale := int8Scale(use.int8s.maxAbs(x))
@@ -72,8 +72,8 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)
 	blocks := (longest + weightBlock - 1) / weightBlock
-	i8.weights = resize(i8.weights, blocks*weightStep)
-	i8.units = resize(i8.units, blocks*int8TileRows)
+	i8.weights = Resize(i8.weights, blocks*weightStep)
+	i8.units = Resize(i8.units, blocks*int8TileRows)
 	for r := range n {
 		seen := j.spans[rows.lo+r].N
 		if (seen+vectorLanes-1)&^(vectorLanes-1) < longest {

@@ -78,12 +78,12 @@ func (j *attendJob) score(b *attendBuffer, head int, rows rowRange) {
 	_, n := j.lengths(rows)
 	panels := (n + panelKeys - 1) / panelKeys
 	b.stride = panels*panelKeys + vectorLanes // they keep rows out of each other's cache sets
-	b.scores = resize(b.scores, rows.rows()*b.stride)
+	b.scores = Resize(b.scores, rows.rows()*b.stride)
 	if j.spans[rows.lo].K.isInt8() {
 		j.scoreInt8(b, head, rows, panels)
 		return
 	}
-	b.query = resize(b.query, rows.rows()*j.dim)
+	b.query = Resize(b.query, rows.rows()*j.dim)
 	for r := range rows.rows() {
 		use.vector.scale(b.query[r*j.dim:][:j.dim], j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim], j.scale)
 	}
@@ -108,7 +108,7 @@ func (j *attendJob) exponents(b *attendBuffer, rows rowRange) {
 // masked key would not do, since 0·Inf is NaN and -0+0 is +0.
 func (j *attendJob) mix(b *attendBuffer, head int, rows rowRange) {
 	v := j.spans[rows.lo].V
-	b.out = resize(b.out, rows.rows()*v.cols)
+	b.out = Resize(b.out, rows.rows()*v.cols)
 	common, _ := j.lengths(rows)
 	j.mixRows(b, head, rows, rowRange{0, rows.rows()}, 0, common)
 	for r := range rows.rows() {

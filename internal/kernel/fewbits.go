@@ -85,7 +85,7 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 // roundGroups rounds the rows of w to nearest and stores them as outputs o, o+1, …, all
 // of one panel.
 func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
-	f.wide = resize(f.wide, m.in)
+	f.wide = Resize(f.wide, m.in)
 	rows := quant.New(quant.Format(m.format), w.Shape[0], m.in)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)

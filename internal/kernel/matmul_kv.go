@@ -66,7 +66,7 @@ func multiplySet(
 ) {
 	scratch := numbers.Get().(*[]float32)
 	defer numbers.Put(scratch)
-	*scratch = resize(*scratch, len(places)*w.out)
+	*scratch = Resize(*scratch, len(places)*w.out)
 	width, all := places[0].K.heads*places[0].K.dim, *scratch
 	multiply(p, matmul{
 		dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep,

@@ -23,15 +23,15 @@ func bytesOf[E float32 | int32 | uint16](x []E) []byte {
 }
 
 // view returns data as elements of another type, in the byte order of this
-// machine. The data must be aligned for it, and T hold no pointers, see resize.
+// machine. The data must be aligned for it, and T hold no pointers, see Resize.
 func view[T any](data []byte) []T {
 	var v T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(v)))
 }
 
-// resize returns s with length n, its content undefined. T must hold no pointers: the memory
-// is of bytes, in which the garbage collector looks for none.
-func resize[T any](s []T, n int) []T {
+// Resize returns s with length n, its content undefined, in the same memory if that is large enough. T must hold no
+// pointers: new memory is of bytes, in which the garbage collector looks for none.
+func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		var v T // aligned, for view
 		return view[T](aligned(n * int(unsafe.Sizeof(v))))

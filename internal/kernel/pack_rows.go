@@ -79,7 +79,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 		}
 		step, size = m.depth(), 1
 	}
-	f.wide = resize(f.wide, m.in)
+	f.wide = Resize(f.wide, m.in)
 	to := m.data[o/panel*panel*m.depth()*size:][:panel*m.depth()*size]
 	for k := 0; k < m.depth(); k += step {
 		count := min(step, m.depth()-k)
@@ -103,7 +103,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 		f.rows, f.stride = w.Data[k*source:], m.in*source
 		return nil
 	}
-	f.staged = resize(f.staged, panel*transposeBytes)
+	f.staged = Resize(f.staged, panel*transposeBytes)
 	f.rows, f.stride = f.staged, transposeBytes
 	for i := range n {
 		row := f.staged[i*transposeBytes:][:count*size]
@@ -125,7 +125,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 // round sets rows to the rows of w rounded to int8, plus int8Zero, padded with zeros. It also
 // sets the scales and offsets of m.
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
-	f.wide = resize(f.wide, m.in)
+	f.wide = Resize(f.wide, m.in)
 	f.stageInt8(m)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
@@ -141,7 +141,7 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 
 // stageInt8 makes room for a panel of int8 rows.
 func (f *packer) stageInt8(m *Matrix) {
-	f.staged = resize(f.staged, panel*m.depth())
+	f.staged = Resize(f.staged, panel*m.depth())
 	f.rows, f.stride = f.staged, m.depth()
 }
 

@@ -36,13 +36,13 @@ type outlier struct {
 }
 
 // resize makes room for rows rows of activations for w, if such tiles multiply them.
-func (f *packedBy4) resize(rows int, w *Matrix) {
+func (f *packedBy4) Resize(rows int, w *Matrix) {
 	f.x = f.x[:0]
 	if depth := w.depth(); w.grouped == nil && use.int8s.tilePackedBy4 != nil && rows >= 3 && depth > 0 {
-		f.x = resize(f.x, (depth+wordDepth-1)/wordDepth*rows*wordDepth)
+		f.x = Resize(f.x, (depth+wordDepth-1)/wordDepth*rows*wordDepth)
 		f.maxOutliers = max(1, depth/8) // more of them cost more than the tiles save
-		f.start, f.outlierCount = resize(f.start, rows), resize(f.outlierCount, rows)
-		f.outliers, f.large = resize(f.outliers, rows*f.maxOutliers), resize(f.large, rows)
+		f.start, f.outlierCount = Resize(f.start, rows), Resize(f.outlierCount, rows)
+		f.outliers, f.large = Resize(f.outliers, rows*f.maxOutliers), Resize(f.large, rows)
 	}
 }
 

@@ -66,9 +66,9 @@ func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 		r.q = aligned(need)
 	}
 	r.q = r.q[:need]
-	r.scale, r.start = resize(r.scale, j.rows*groups), resize(r.start, j.rows*groups)
+	r.scale, r.start = Resize(r.scale, j.rows*groups), Resize(r.start, j.rows*groups)
 	r.groups, r.full = groups, true
-	r.packedBy4.resize(j.rows, j.w)
+	r.packedBy4.Resize(j.rows, j.w)
 	r.job, r.job.to = j, r
 	if j.rows < roundRows { // starting a job costs more than the rows
 		r.job.run(0, j.rows)
@@ -104,7 +104,7 @@ func (j *roundJob) run(lo, hi int) {
 	for r := lo; r < hi; r++ {
 		row := j.x[r*j.stride:][:j.w.in]
 		if j.norm.Gain != nil {
-			s.row = resize(s.row, len(row))
+			s.row = Resize(s.row, len(row))
 			LayerNorm(s.row, row, j.norm.Gain, j.norm.Bias, j.norm.Eps)
 			row = s.row
 		}

@@ -27,7 +27,7 @@ func LogSumExp(x []float32) float32 {
 	}
 	exps := numbers.Get().(*[]float32)
 	defer numbers.Put(exps)
-	*exps = resize(*exps, len(x))
+	*exps = Resize(*exps, len(x))
 	return m + Log(use.vector.expSum(*exps, x, m))
 }
 

@@ -50,7 +50,7 @@ func (r *run) assemble(ctx context.Context, put output.FileWriter) error {
 	if err := copyFiles(r.from.FS(), put); err != nil {
 		return err
 	}
-	return put(weightsFile, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
+	return put(weightsFile, func(w io.Writer) error { return safetensors.Write(ctx, w, entries...) })
 }
 
 // A coded weight is a quantised one.

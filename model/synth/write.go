@@ -135,7 +135,7 @@ func (w *Output) write(
 					progress(w.Dir, float64(written)/float64(w.Bytes))
 				}}
 			}
-			return safetensors.WriteContext(ctx, to, entries...)
+			return safetensors.Write(ctx, to, entries...)
 		})
 	})
 }

@@ -178,18 +178,11 @@ func (p *playback) pass(ctx context.Context) error {
 		p.sum.delays = append(p.sum.delays, p.now-end)
 		p.sum.listening += heard - end
 	}
-	p.text += spell(r.Confirmed)
+	p.text += transcript.JoinWords(r.Confirmed)
 	if r.Last {
 		p.queue = p.queue[1:]
 	}
 	return nil
-}
-
-func spell(words []transcript.Word) (text string) {
-	for _, w := range words {
-		text += w.Word
-	}
-	return text
 }
 
 func seconds(samples int64) float64 { return float64(samples) / audio.SampleRate }

@@ -122,11 +122,3 @@ func normalized(words []transcript.Word) []string {
 	}
 	return list
 }
-
-func spell(words []transcript.Word) string {
-	var b strings.Builder
-	for _, w := range words {
-		b.WriteString(w.Word)
-	}
-	return b.String()
-}

@@ -59,8 +59,8 @@ func TestAgreement(t *testing.T) {
 				} else {
 					got = a.add(words)
 				}
-				if spell(got) != tt.want[i] {
-					t.Errorf("pass %d, %q: confirmed %q, want %q", i, text, spell(got), tt.want[i])
+				if transcript.JoinWords(got) != tt.want[i] {
+					t.Errorf("pass %d, %q: confirmed %q, want %q", i, text, transcript.JoinWords(got), tt.want[i])
 				}
 			}
 		})
@@ -76,9 +76,9 @@ func TestAgreementReplaced(t *testing.T) {
 		{"use cube control now cube here", ""}, {"use cube control now cube here", " Kube here"},
 	} {
 		words := said(pass.text, 0)
-		got := a.add(r.Segment(transcript.Segment{Text: spell(words), Words: words}).Words)
-		if spell(got) != pass.want {
-			t.Errorf("pass %d, %q: confirmed %q, want %q", i, pass.text, spell(got), pass.want)
+		got := a.add(r.Segment(transcript.Segment{Text: transcript.JoinWords(words), Words: words}).Words)
+		if transcript.JoinWords(got) != pass.want {
+			t.Errorf("pass %d, %q: confirmed %q, want %q", i, pass.text, transcript.JoinWords(got), pass.want)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestEndless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += spell(r.Confirmed)
+		text += transcript.JoinWords(r.Confirmed)
 		most = max(most, len(u.pcm))
 		if len(u.earlierText) > contextBytes+64 || len(u.agreed.confirmed) > 100 {
 			t.Fatalf("%d bytes of text and %d words are kept", len(u.earlierText), len(u.agreed.confirmed))
@@ -186,8 +186,8 @@ func TestFailed(t *testing.T) {
 		t.Error("a pass that failed has no error")
 	}
 	u.onePass = good
-	if r, err := u.Pass(t.Context(), true); err != nil || spell(r.Confirmed) != " one" {
-		t.Errorf("%q, %v", spell(r.Confirmed), err)
+	if r, err := u.Pass(t.Context(), true); err != nil || transcript.JoinWords(r.Confirmed) != " one" {
+		t.Errorf("%q, %v", transcript.JoinWords(r.Confirmed), err)
 	}
 }
 
@@ -306,7 +306,7 @@ func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) str
 			t.Fatal(err)
 		}
 		words += len(r.Confirmed)
-		if text += spell(r.Confirmed); end < len(pcm) {
+		if text += transcript.JoinWords(r.Confirmed); end < len(pcm) {
 			early = len(text)
 		}
 	}
@@ -400,7 +400,7 @@ func TestCommittedNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := spell(r.Confirmed); (got != "") != unchecked {
+		if got := transcript.JoinWords(r.Confirmed); (got != "") != unchecked {
 			t.Errorf("unchecked %v: got %q; only without the check is there text", unchecked, got)
 		}
 	}

@@ -216,10 +216,10 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		u.language = tr.Language // a few more words would not improve the detection
 		u.stream.previousLanguage = tr.Language
 	}
-	if u.stream.previousText += spell(r.Confirmed); unsure { // later prompts omit it, as in upstream
+	if u.stream.previousText += transcript.JoinWords(r.Confirmed); unsure { // later prompts omit it, as in upstream
 		u.stream.previousText = ""
 	}
-	r.Tentative = spell(u.agreed.tentative)
+	r.Tentative = transcript.JoinWords(u.agreed.tentative)
 	if u.tracker != nil {
 		err = u.track(ctx, &r)
 	}
@@ -422,7 +422,7 @@ func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 		return
 	}
 	dropped := u.agreed.confirmed[:countEndingBy(u.agreed.confirmed, to)]
-	u.earlierText = lastBytes(u.earlierText+spell(dropped), contextBytes)
+	u.earlierText = lastBytes(u.earlierText+transcript.JoinWords(dropped), contextBytes)
 	u.agreed.dropBefore(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(Write(w, sample()...), w.Close()); err != nil {
+	if err := errors.Join(Write(t.Context(), w, sample()...), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := weights.Open(path, Parse)
@@ -166,12 +167,12 @@ func TestWriteErrors(t *testing.T) {
 		{"data that fails", []Entry{fails}, "broken"},
 	}
 	for _, tt := range tests {
-		err := Write(io.Discard, tt.entries...)
+		err := Write(t.Context(), io.Discard, tt.entries...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error = %v, want one about %q", tt.name, err, tt.want)
 		}
 	}
-	if err := Write(io.Discard, fails); !errors.Is(err, broken) {
+	if err := Write(t.Context(), io.Discard, fails); !errors.Is(err, broken) {
 		t.Errorf("error = %v, want it to wrap the writer's", err)
 	}
 }
@@ -193,7 +194,7 @@ func TestManyNames(t *testing.T) {
 // being written and read again.
 func FuzzFromBytes(f *testing.F) {
 	var b bytes.Buffer
-	if err := Write(&b, sample()...); err != nil {
+	if err := Write(f.Context(), &b, sample()...); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
@@ -221,7 +222,7 @@ func FuzzFromBytes(f *testing.F) {
 			entries = append(entries, Of(e.Name, x))
 		}
 		var again bytes.Buffer
-		if err := Write(&again, entries...); err != nil {
+		if err := Write(t.Context(), &again, entries...); err != nil {
 			t.Fatal(err)
 		}
 		second, err := fromBytes("again", again.Bytes())
@@ -240,7 +241,7 @@ func FuzzFromBytes(f *testing.F) {
 
 func Example() {
 	var b bytes.Buffer
-	if err := Write(&b, Of("fc1.bias", tensor.Convert([]float32{1, 0.5}, tensor.F16, 2))); err != nil {
+	if err := Write(context.Background(), &b, Of("fc1.bias", tensor.Convert([]float32{1, 0.5}, tensor.F16, 2))); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -45,16 +45,11 @@ func (e Entry) bytes() int64 {
 	return int64(tensor.Tensor{Shape: e.Shape}.Len()) * sizes[e.spelled()]
 }
 
-// Write is WriteContext without an end.
-func Write(w io.Writer, entries ...Entry) error {
-	return WriteContext(context.Background(), w, entries...)
-}
-
-// WriteContext writes a safetensors file with the tensors in the given order and the metadata
+// Write writes a safetensors file with the tensors in the given order and the metadata
 // {"format": "pt"}, which transformers requires. The data starts at a multiple of eight
 // bytes. It fails if an entry writes another number of bytes than its shape needs, and stops
 // with ctx's error when ctx ends.
-func WriteContext(ctx context.Context, w io.Writer, entries ...Entry) error {
+func Write(ctx context.Context, w io.Writer, entries ...Entry) error {
 	head, err := header(entries)
 	if err != nil {
 		return err

@@ -40,13 +40,7 @@ func (e Entry) String() string {
 func (e Entry) Quantised() bool { return e.Decode != nil }
 
 // Len returns the number of values.
-func (e Entry) Len() int {
-	n := 1
-	for _, d := range e.Shape {
-		n *= d
-	}
-	return n
-}
+func (e Entry) Len() int { return tensor.Tensor{Shape: e.Shape}.Len() }
 
 // rows returns the number of rows: 1 for a scalar.
 func (e Entry) rows() int {

@@ -2,6 +2,7 @@ package testmodel
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -121,7 +122,7 @@ func FS(s Spec) fstest.MapFS {
 
 func encode(entries []safetensors.Entry) []byte {
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, entries...); err != nil {
+	if err := safetensors.Write(context.Background(), &b, entries...); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
