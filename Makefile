@@ -41,7 +41,7 @@ install: build ## install the program, completions and man pages under PREFIX (/
 # tools/testsummary is go test; at the end it counts what was skipped, and why.
 PACKAGES ?= ./...
 test: ## all tests, the longest of them shortened; what was skipped, and why
-	@go run ./tools/testsummary -vet=off -short -timeout 30m $(PACKAGES)
+	@go run ./tools/testsummary -vet=off -short -timeout 30m $(if $(RUN),-run '$(RUN)') $(PACKAGES)
 
 test-all: ## all tests at full length
 	@go run ./tools/testsummary -vet=off -timeout 30m $(PACKAGES)

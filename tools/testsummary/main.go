@@ -1,5 +1,6 @@
 // Testsummary runs go test with the arguments given, shows a line for each package and everything
-// about failures, and ends with what was skipped, counted by what the tests need.
+// about failures, and ends with what was skipped, counted by what the tests need. It writes a line
+// for each skipped test to the file of $VERITY_SKIPPED: need, package and test, separated by tabs.
 //
 //	go run ./tools/testsummary -short ./...
 package main
@@ -30,6 +31,9 @@ func main() {
 		s.read(out)
 		err = cmd.Wait()
 		s.end()
+		if name := os.Getenv("VERITY_SKIPPED"); name != "" {
+			err = cmp.Or(err, os.WriteFile(name, []byte(strings.Join(s.names, "")), 0o666))
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "go test:", err)
@@ -48,6 +52,7 @@ type summary struct {
 	out     io.Writer
 	lines   map[string][]line // of packages that are not done, without tests that passed
 	skipped map[string]int
+	names   []string // lines of $VERITY_SKIPPED
 	failed  []string
 }
 
@@ -102,6 +107,8 @@ func (s *summary) endTest(e event) {
 			}
 		}
 		s.skipped[need]++
+		top, _, _ := strings.Cut(e.Test, "/")
+		s.names = append(s.names, fmt.Sprintf("%s\t%s\t%s\n", need, e.Package, top))
 	}
 	if e.Action != "fail" {
 		s.lines[e.Package] = slices.DeleteFunc(s.lines[e.Package], func(l line) bool { return l.test == e.Test })
