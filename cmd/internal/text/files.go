@@ -31,7 +31,7 @@ type job struct {
 
 	mu      sync.Mutex
 	waiting []transcript.Segment
-	print   func(transcript.Segment) error // nil while they wait
+	print   func(transcript.Segment) // nil while they wait
 
 	ended  chan struct{}
 	result *transcript.Transcript
@@ -75,10 +75,10 @@ func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
 		jobs[i] = &job{index: i, name: name, ended: make(chan struct{})}
 	}
 	done := make(chan *job, len(jobs)) // in the order in which they end
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel()
+	defer stop(nil)
 	wg.Go(func() {
 		for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
 			j.result, j.err = t.transcribeFile(ctx, j, bar)
@@ -89,11 +89,13 @@ func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
 		}) {
 		}
 	})
-	return t.showAll(ctx, jobs, done, bar)
+	return t.showAll(ctx, stop, jobs, done, bar)
 }
 
-// showAll prints or writes the text of all jobs, and reports those that failed.
-func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, bar *cli.Progress) error {
+// showAll prints or writes the text of all jobs, and reports those that failed. It stops all if nothing can be printed.
+func (t *fileRun) showAll(
+	ctx context.Context, stop context.CancelCauseFunc, jobs []*job, done <-chan *job, bar *cli.Progress,
+) error {
 	failed := 0
 	for _, j := range jobs {
 		if t.dir != "" {
@@ -102,10 +104,10 @@ func (t *fileRun) showAll(ctx context.Context, jobs []*job, done <-chan *job, ba
 			bar.Clear()
 			t.note("%s:\n", show.Name(j.name))
 		}
-		err := t.show(j, bar)
+		err := t.show(j, bar, stop)
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return context.Cause(ctx)
 		case err != nil && len(jobs) == 1 || errors.Is(err, errOutput):
 			return err
 		case err != nil:
@@ -131,23 +133,14 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 	}
 	defer clip.Close()
 	reportTrack(clip)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
 	if t.printed && t.speakers.Voices == nil {
-		w.Segment = func(s transcript.Segment) {
-			if err := j.add(s); err != nil {
-				cancel(err)
-			}
-		}
+		w.Segment = j.add
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if err == nil && t.speakers.Voices != nil {
 		t.warnUnheard(tr)
-		err = t.printWhole(j, tr)
-	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
-		return nil, cause
+		t.printWhole(j, tr)
 	}
 	return tr, err
 }
@@ -218,17 +211,16 @@ func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
 
 // show prints a job's text as it comes, waits for its end, and writes what needs the whole
 // text.
-func (t *fileRun) show(j *job, bar *cli.Progress) error {
+func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) error {
 	text := t.newPrinter()
-	err := j.begin(func(s transcript.Segment) error {
+	j.begin(func(s transcript.Segment) {
 		if t.OutTerminal {
 			bar.Clear() // it may be on the same terminal
 		}
-		return cannotWrite(text.add(s))
+		if err := text.add(s); err != nil {
+			stop(cannotWrite(err))
+		}
 	})
-	if err != nil {
-		return err
-	}
 	<-j.ended
 	bar.Clear()
 	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
@@ -264,25 +256,24 @@ func isSubtitles(f transcript.Format) bool {
 }
 
 // begin prints the segments that wait; from then on add prints.
-func (j *job) begin(print func(transcript.Segment) error) (err error) {
+func (j *job) begin(print func(transcript.Segment)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for i := 0; i < len(j.waiting) && err == nil; i++ {
-		err = print(j.waiting[i])
+	for _, s := range j.waiting {
+		print(s)
 	}
 	j.print = print
-	return err
 }
 
 // add prints a new segment, or queues it until begin.
-func (j *job) add(s transcript.Segment) error {
+func (j *job) add(s transcript.Segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.print != nil {
-		return j.print(s)
+		j.print(s)
+	} else {
+		j.waiting = append(j.waiting, s)
 	}
-	j.waiting = append(j.waiting, s)
-	return nil
 }
 
 // silent is the largest amplitude of a channel without a speaker, about -80 dB.
@@ -319,20 +310,17 @@ func (t *fileRun) eachChannel(
 	}
 	tr := transcript.MergeSpeakers(names, parts)
 	tr.MadeBy = t.madeBy
-	return tr, t.printWhole(j, tr)
+	t.printWhole(j, tr)
+	return tr, nil
 }
 
 // printWhole prints a transcript, if segments are printed.
-func (t *fileRun) printWhole(j *job, tr *transcript.Transcript) error {
-	if !t.printed {
-		return nil
-	}
+func (t *fileRun) printWhole(j *job, tr *transcript.Transcript) {
 	for _, s := range tr.Segments {
-		if err := j.add(s); err != nil {
-			return err
+		if t.printed {
+			j.add(s)
 		}
 	}
-	return nil
 }
 
 // channel transcribes one channel; a silent one has no text.
