@@ -147,7 +147,9 @@ func (p *modelDrafter) storeProbs(n int) {
 	if len(p.probs) < n {
 		p.probs = append(p.probs, nil)
 	}
+	began := time.Now()
 	p.probs[n-1] = p.session.AppendProbs(p.probs[n-1][:0], 0, p.temperature)
+	p.cost.Probs += time.Since(began)
 }
 
 // Propose drafts tokens. An error names the assistant.

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"time"
 
 	"verity/decoder"
 	"verity/tokenizer"
@@ -46,6 +47,8 @@ type OverlapMeter struct {
 	Overlap   float64 // sum over them of Σ min(p, q) over the vocabulary
 
 	ProbVerifier
+	took        time.Duration
+	draftCost   CostReporter          // the proposer, if it keeps probabilities; else nil
 	draftProbs  func(i int) []float32 // of the proposer; nil where it is certain of its token
 	temperature float32
 	p           []float32 // the target's, at one position
@@ -58,8 +61,17 @@ func MeasureOverlap(v ProbVerifier, p Proposer, temperature float32) *OverlapMet
 	if p, ok := p.(ProbProposer); ok {
 		p.KeepProbs(temperature)
 		m.draftProbs = p.Probs
+		m.draftCost, _ = p.(CostReporter)
 	}
 	return m
+}
+
+// Took returns the time of comparing, which decoding does not need.
+func (m *OverlapMeter) Took() time.Duration {
+	if m.draftCost == nil {
+		return m.took
+	}
+	return m.took + m.draftCost.Cost().Probs
 }
 
 // Choose returns a choice after each prefix of draft.
@@ -68,6 +80,7 @@ func (m *OverlapMeter) Choose(ctx context.Context, draft []Token) ([]decoder.Cho
 	if err != nil {
 		return nil, err
 	}
+	defer func(began time.Time) { m.took += time.Since(began) }(time.Now())
 	for i, x := range draft {
 		if choices[i].Token == tokenizer.None { // everything is forbidden there
 			break

@@ -25,7 +25,9 @@ type RejectionVerifier struct {
 
 // NewRejectionVerifier wraps v for drafts of p. Its noise is keyed by s.
 func NewRejectionVerifier(v ProbVerifier, p Proposer, s decoder.Sampling) *RejectionVerifier {
-	return &RejectionVerifier{OverlapMeter: *MeasureOverlap(v, p, s.Temperature), sampling: s}
+	r := &RejectionVerifier{OverlapMeter: *MeasureOverlap(v, p, s.Temperature), sampling: s}
+	r.draftCost = nil // it needs the probabilities in any case
+	return r
 }
 
 // Choose returns a choice after each prefix of draft. Choices after the first that differs

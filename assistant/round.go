@@ -36,6 +36,7 @@ type CostReporter interface {
 type Cost struct {
 	decoder.Traffic               // of the passes
 	Opening         time.Duration // time to prepare for the window
+	Probs           time.Duration // time to keep probabilities, see ProbProposer
 }
 
 // A Verifier is the decoder's side of a round. *decoder.Session implements it.
@@ -222,7 +223,13 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 func (g *generation) count(accepted, kept int) {
 	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.draftEnd
 	g.Stats.Drafts.Count(g.round.Drafted, accepted, kept)
+	if s, verify := &g.Stats.Seconds, g.round.Verify.Seconds(); g.round.First {
+		s.Prefill += verify
+	} else {
+		g.Stats.Drafts.Time(g.round.Drafted+1, verify)
+	}
 	g.Stats.Seconds.Draft += g.round.Draft.Seconds()
+	g.Stats.Seconds.Opening += g.round.Opening.Seconds()
 	g.Stats.Seconds.Verify += g.round.Verify.Seconds()
 	if g.o.Policy != nil {
 		g.o.Policy.Observe(g.round)

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"math"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"verity/assistant"
 	"verity/audio"
 	"verity/eval/report"
 	"verity/internal/input"
@@ -43,6 +41,8 @@ type Variant struct {
 	Engine Engine
 	Run    transcript.Provenance // stored in its records
 	Set    *report.Set           // collects its records; must be empty
+
+	Resources *report.Resources // stored in its records; nil if unknown
 
 	// Decoding, if not nil, returns how long the engine has been decoding in total, in wall time,
 	// with any number of utterances at once. Without it, the decoding time of a batch is the longest
@@ -193,7 +193,7 @@ func (c *comparison) runGroup(ctx context.Context, group []Row) error {
 		for i, variant := range c.variants {
 			var err error
 			if out[i], err = together(ctx, variant, group,
-				Options{Run: variant.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
+				Options{Run: variant.Run, Resources: variant.Resources, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
 				return err
 			}
 			for u := range group {
@@ -286,79 +286,4 @@ func (c *comparison) record(ctx context.Context, records []*report.Record) error
 		return err
 	}
 	return c.enter(ctx, records, false)
-}
-
-// Predict fills in the decoding speed-up that theory predicts for each comparison of
-// equals, from what was measured: α is the share of judged draft tokens that were
-// accepted; c is the time of a drafted token and V that of a verify pass, both relative
-// to a plain step. Rounds without a draft yield one token. Theory assumes that every draft
-// token is accepted with the same probability, independently: where the prediction is far
-// off, they are not independent. Decoding work outside rounds is not included. There is no
-// prediction of utterances decoded together, since their times are shared.
-//
-// Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Theory.
-func Predict(d *report.Document) {
-	for _, c := range d.Comparisons {
-		a, b := d.Scores[c.Variants.Baseline], d.Scores[c.Variants.Assisted]
-		if c.Verdict != report.Free && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
-			c.Predicted, c.BreakEven = predict(a, b)
-			if c.Predicted != nil {
-				c.Theory = theory(a, b)
-			}
-		}
-	}
-}
-
-// theory returns what theory expects of the assistant of a variant. The operations are known if those of a drafted token
-// are.
-func theory(baseline, assisted *report.Score) *report.Theory {
-	const longest = 64 // tokens
-	p, q := baseline.Drafting, assisted.Drafting
-	t := assistant.Theory{
-		Alpha: cmp.Or(q.MeanOverlap(), q.Agreement()),
-		Cost:  assisted.Seconds.Draft / float64(q.Drafted) / (baseline.Seconds.Verify / float64(p.Rounds)),
-	}
-	best := 0
-	for n := 1; n <= longest; n++ {
-		if t.Speedup(n) > t.Speedup(best) {
-			best = n
-		}
-	}
-	r := &report.Theory{
-		Alpha: t.Alpha, Cost: t.Cost, Length: best, Tokens: assistant.Expected(t.Alpha, best), Speedup: t.Speedup(best),
-	}
-	if o := assisted.DraftOperations; o != nil {
-		t.Operations = *o
-		ratio := t.OperationsRatio(best)
-		r.Operations = &ratio
-	}
-	return r
-}
-
-// predict returns nil if nothing was timed, or if fewer than one token was drafted in twenty
-// rounds: a prediction would then only compare two measurements of the same work. even is the
-// share of judged tokens that must be right for drafts to pay, 1 if they cannot.
-func predict(baseline, assisted *report.Score) (speedup, even *float64) {
-	p, q := baseline.Drafting, assisted.Drafting
-	rare := q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds
-	untimed := p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0
-	if rare || untimed {
-		return nil, nil
-	}
-	step := baseline.Seconds.Verify / float64(p.Rounds)
-	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
-	drafting := float64(q.Rounds - q.Empty)
-	// Draft lengths vary: interpolate between the two nearest whole lengths.
-	n, more := math.Modf(float64(q.Drafted) / drafting)
-	alpha := q.Agreement()
-	tokens := func(alpha float64) float64 {
-		return (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)
-	}
-	s := (tokens(alpha)*drafting + float64(q.Empty)) / float64(q.Rounds) * step / took
-	const part = 0.01
-	right := 0.0
-	for need := (took*float64(q.Rounds)/step - float64(q.Empty)) / drafting; right < 1 && tokens(right) < need; {
-		right = min(1, right+part)
-	}
-	return &s, &right
 }

@@ -76,7 +76,7 @@ func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, e
 	r := &report.Record{
 		ID: it.ID, Row: it.Number, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text,
 		NoReference: o.Unscored || it.NoText, Duration: it.Duration, Fields: it.Fields,
-		Segments: []transcript.Segment{}, Run: o.Run,
+		Segments: []transcript.Segment{}, Run: o.Run, Resources: o.Resources,
 	}
 	if it.Broken != nil {
 		r.NoReference, r.Error = true, it.Broken.Err.Error()
@@ -169,4 +169,5 @@ func fill(r *report.Record, t *transcript.Transcript) {
 		r.ChoiceHashes = &t.ChoiceHashes
 	}
 	r.Seconds, r.Work, r.Drafting = t.Stats.Seconds, t.Stats.Work, t.Stats.Drafts
+	r.Passes, r.DraftPasses = t.Stats.Passes, t.Stats.DraftPasses
 }

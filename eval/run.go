@@ -29,6 +29,8 @@ type Options struct {
 	Sound    audio.Input           // how the sound of an utterance is opened
 	Run      transcript.Provenance // stored in every record
 
+	Resources *report.Resources // the same; nil if unknown
+
 	// Watch, if not nil, gets the records that a resumed run finds, then every new
 	// record as soon as it is written.
 	Watch func(*report.Record)

@@ -120,7 +120,7 @@ func (r *transcription) recordAttempt(w *window, a attempt, took time.Duration) 
 		}
 	}
 	r.stats.Add(a.Stats)
-	r.stats.Seconds.Decode += took.Seconds()
+	r.stats.Seconds.Decode += took.Seconds() - a.Stats.Seconds.Measuring
 	r.stats.Attempts++
 	r.stats.Tokens += len(a.Choices)
 	r.choices.add(w.seek, a.temperature, a.decodedWindow)

@@ -125,11 +125,13 @@ func (w *modelWindow) decode(
 	proposer, policy := w.proposer(o, h, policy)
 	verifier, meter := w.verifier(s, proposer, o.Sampling)
 	d, err := assistant.Generate(ctx, verifier, proposer, assistant.Options{
-		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.Batch.Busy, Progress: step,
+		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Progress: step,
+		Clock: func() time.Duration { return w.Batch.Busy() - meter.Took() },
 	})
 	if err != nil {
 		return decodedWindow{}, err
 	}
+	d.Stats.Seconds.Measuring = meter.Took().Seconds()
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.RulesTime.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
 	drafts.Compared, drafts.Overlap = meter.Positions, meter.Overlap

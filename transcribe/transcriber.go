@@ -402,7 +402,7 @@ func (t *Transcriber) transcribeSource(
 	r.warnIdle()
 	r.warnGaps()
 	r.warnLanguage()
-	r.stats.Seconds.Total = time.Since(began).Seconds()
+	r.stats.Seconds.Total = time.Since(began).Seconds() - r.stats.Seconds.Measuring
 	tr := r.transcript()
 	replacer.Transcript(tr)
 	return tr, err

@@ -108,6 +108,11 @@ type Drafts struct {
 	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
+	// Rounds by the rows of their pass, from one row on, and the seconds of these passes. The first round
+	// of an attempt is not among them: its pass reads the prompt as well.
+	Passes      []int     `json:"rounds_by_rows,omitempty"`
+	PassSeconds []float64 `json:"seconds_by_rows,omitempty"`
+
 	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
 	TextLost  int `json:"text_lost,omitempty"`  // times that the output no longer matched the text
 	TextFound int `json:"text_found,omitempty"` // times that it matched again
@@ -134,10 +139,22 @@ func (d *Drafts) Count(drafted, accepted, added int) {
 	if accepted < drafted && added > accepted {
 		d.Refused++
 	}
-	for len(d.Histogram) <= accepted {
-		d.Histogram = append(d.Histogram, 0)
+	d.Histogram = addAt(d.Histogram, accepted, 1)
+}
+
+// Time adds the pass of a round that is not the first of its attempt.
+func (d *Drafts) Time(rows int, seconds float64) {
+	d.Passes = addAt(d.Passes, rows-1, 1)
+	d.PassSeconds = addAt(d.PassSeconds, rows-1, seconds)
+}
+
+// addAt adds v at an index of a list, which grows to have it.
+func addAt[T int | float64](list []T, at int, v T) []T {
+	for len(list) <= at {
+		list = append(list, 0)
 	}
-	d.Histogram[accepted]++
+	list[at] += v
+	return list
 }
 
 // Add adds the counts of o.
@@ -166,10 +183,15 @@ type Seconds struct {
 	CrossKV float64 `json:"cross_kv"`
 	Decode  float64 `json:"decode"`          // all of decoding, including drafts and rules
 	Draft   float64 `json:"draft"`           // drafting; part of decoding
+	Opening float64 `json:"opening"`         // preparing a window for drafts, such as encoding it; part of drafting
 	Verify  float64 `json:"verify"`          // passes of the model, rules and choices; part of decoding
+	Prefill float64 `json:"prefill"`         // the first pass of each attempt, which reads the prompt; part of verifying
 	Rules   float64 `json:"rules"`           // rules and choices; part of verifying
 	Words   float64 `json:"words,omitempty"` // computing the times of words
 	Total   float64 `json:"total"`
+
+	// Comparing probabilities, with --measure-alpha; not part of the other times.
+	Measuring float64 `json:"measuring,omitempty"`
 }
 
 // ShareDecode scales the times of decoding and of word timing down to the rest of wall. Windows that
@@ -178,7 +200,7 @@ func (s *Seconds) ShareDecode(wall float64) {
 	left, all := max(0, wall-s.Mel-s.Encode-s.CrossKV), s.Decode+s.Words
 	if all > left {
 		share := left / all
-		for _, t := range []*float64{&s.Decode, &s.Draft, &s.Verify, &s.Rules, &s.Words} {
+		for _, t := range []*float64{&s.Decode, &s.Draft, &s.Opening, &s.Verify, &s.Prefill, &s.Rules, &s.Words} {
 			*t *= share
 		}
 	}
@@ -198,7 +220,12 @@ func addNumbers[T any](sum *T, o T) {
 		case reflect.Float64:
 			a.SetFloat(a.Float() + b.Float())
 		case reflect.Slice:
-			a.Set(reflect.ValueOf(addCounts(a.Interface().([]int), b.Interface().([]int))))
+			switch x := a.Interface().(type) {
+			case []int:
+				a.Set(reflect.ValueOf(addCounts(x, b.Interface().([]int))))
+			case []float64:
+				a.Set(reflect.ValueOf(addCounts(x, b.Interface().([]float64))))
+			}
 		default:
 			panic("transcript: cannot add a " + a.Type().String())
 		}
@@ -207,11 +234,11 @@ func addNumbers[T any](sum *T, o T) {
 
 // addCounts returns the sum of two histograms. The slice is new, since copies of the counters may
 // share the old ones.
-func addCounts(a, b []int) []int {
+func addCounts[T int | float64](a, b []T) []T {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	sum := append(make([]int, 0, len(a)), a...)
+	sum := append(make([]T, 0, len(a)), a...)
 	for i, n := range b {
 		sum[i] += n
 	}

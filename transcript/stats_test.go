@@ -22,7 +22,11 @@ func fill(v reflect.Value, scale int, place *int) {
 		case reflect.Float64:
 			f.SetFloat(float64(n))
 		case reflect.Slice:
-			f.Set(reflect.ValueOf([]int{n, 2 * n}))
+			list := reflect.MakeSlice(f.Type(), 2, 2)
+			for j := range 2 {
+				list.Index(j).Set(reflect.ValueOf(n + j*n).Convert(f.Type().Elem()))
+			}
+			f.Set(list)
 		case reflect.String:
 			f.SetString(fmt.Sprint(n))
 		default:

@@ -63,6 +63,13 @@ func (a *Assistant) WithEncoder(e *encoder.Encoder, bins int) *Assistant {
 	}
 }
 
+// Operations returns the multiplications of reading letters from some positions of an encoder.
+func (a *Assistant) Operations(positions int) int {
+	h := a.head
+	weights := h.width * (stemTaps*h.in + len(h.blocks)*(blockTaps+1)*h.width + h.symbols)
+	return weights * positions / stride
+}
+
 // runHead runs the head on a window, and first the encoder if the assistant has its own. It returns the time that
 // this takes. Windows are encoded one after another, so that each is timed alone.
 func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {

@@ -48,7 +48,7 @@ type Comparison struct {
 	Speedup    Speedups   `json:"speedup"`
 	Acceptance Acceptance `json:"acceptance"`
 
-	// The speed-up of decoding that theory predicts; null if little or nothing was drafted.
+	// The speed-up of decoding that theory predicts, from the measured times of passes; null if little or nothing was drafted.
 	Predicted *float64 `json:"predicted_speedup"`
 
 	// The share of judged tokens that must be right for drafts to pay here, 1 if they cannot;
@@ -65,16 +65,26 @@ type Comparison struct {
 	decode     []float64 // speed-ups, sorted
 }
 
-// Theory is what the theory of speculative decoding expects of an assistant, if every draft token is right with the
-// same probability and a pass takes one step, whatever its length: the columns of the tables of Leviathan et al. 2023,
-// arXiv:2211.17192.
+// Theory is what the theory of speculative decoding expects of an assistant if every draft token is right with the same
+// probability: the symbols of Leviathan et al. 2023, arXiv:2211.17192. Its times are of this run: V(m), the time of a
+// pass of m rows, and c and E are in steps of plain decoding.
 type Theory struct {
-	Alpha      float64  `json:"alpha"`                // that probability, as measured
-	Cost       float64  `json:"draft_cost"`           // seconds of drafting a token, over those of a step of the model
-	Length     int      `json:"best_length"`          // of drafts; 0 if none pays
-	Tokens     float64  `json:"tokens_per_round"`     // with drafts of this length
-	Speedup    float64  `json:"speedup"`              // of decoding
-	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if those of drafts are unknown
+	Alpha   float64        `json:"alpha"`            // that probability: accepted over judged tokens; with --sampler rejection the mean of Σ min(p, q)
+	Cost    float64        `json:"draft_cost"`       // c: drafting a token, without what a window needs once
+	Length  float64        `json:"draft_length"`     // γ, on average
+	Tokens  float64        `json:"tokens_per_round"` // E at these lengths
+	Ideal   float64        `json:"ideal_speedup"`    // E/(c·γ + 1): if a pass of any length took one step
+	Best    int            `json:"best_length"`      // 0 if none pays
+	Lengths []TheoryLength `json:"lengths"`          // constant ones
+}
+
+// TheoryLength is what theory expects of drafts of a constant length.
+type TheoryLength struct {
+	Length     int      `json:"length"`
+	Tokens     float64  `json:"tokens_per_round"`
+	Speedup    *float64 `json:"speedup"`       // of decoding; null if no pass was so long
+	Ideal      float64  `json:"ideal_speedup"` // E/(c·γ + 1)
+	Operations *float64 `json:"operations_per_token"`
 }
 
 // A Change is a difference of word error rates with its interval.
@@ -86,7 +96,9 @@ type Change struct {
 // A GroupChange is the change in the utterances with one value of a field of the dataset.
 type GroupChange struct {
 	Name   string `json:"name"`   // value of the field in the baseline
-	Scored int    `json:"scored"` // utterances
+	Scored int    `json:"scored"` // utterances with references
+
+	Speedup Speedup `json:"speedup"` // of decoding
 	Change
 }
 

@@ -27,20 +27,7 @@ type Document struct {
 	Scores      []*Score
 	Comparisons []*Comparison
 
-	// Sound returns the safe address of a record's sound for the page to play: a file beside
-	// the page, or a data URL. An empty address means no sound for that record, a nil
-	// Sound none at all.
-	Sound func(*Record) string
-
 	sets []*Set
-}
-
-// soundOf returns the address of a record's sound; empty if none is known.
-func (d *Document) soundOf(r *Record) string {
-	if d.Sound == nil || r.ID == "" {
-		return ""
-	}
-	return d.Sound(r)
 }
 
 // Load scores the sets of files, and compares the first with every other by utterance.
@@ -202,7 +189,12 @@ func (d *Document) variants() [][]string {
 			textIf(s.GBPS > 0, show.Digits(s.GBPS)), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
 			textIf(s.Memory > 0, show.Bytes(s.Memory)), textIf(s.Scored > 0, wer)})
 	}
-	for j := len(rows[0]) - 1; j > 0; j-- { // without columns that are empty
+	return withoutEmpty(rows)
+}
+
+// withoutEmpty leaves out the columns that only have a header.
+func withoutEmpty(rows [][]string) [][]string {
+	for j := len(rows[0]) - 1; j > 0; j-- {
 		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
 			for i := range rows {
 				rows[i] = slices.Delete(rows[i], j, j+1)
@@ -212,37 +204,72 @@ func (d *Document) variants() [][]string {
 	return rows
 }
 
-// assistants returns the table of several assistants, header first: what theory expects of each. It is nil for fewer
-// than two.
+// assistants returns the table of assistants, header first: what theory expects of each, and what was measured.
+// It is nil if nothing is predicted.
 func (d *Document) assistants() [][]string {
-	rows := [][]string{{"assistant", "α", "c", "best γ", "E", "expected", "measured", "operations a token"}}
+	rows := [][]string{{"assistant", "α", "Σ min(p, q)", "c", "γ", "E", "expected", "measured", "if passes took one step",
+		"best γ", "operations a token", "MB a token"}}
 	for _, c := range d.Comparisons {
-		t := c.Theory
-		if t == nil || c.Variants.Baseline != 0 {
-			continue
+		if t, s := c.Theory, d.Scores[c.Variants.Assisted]; t != nil {
+			rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha),
+				number("%.3f", c.Acceptance.Overlap), show.Digits(t.Cost), show.Digits(t.Length), show.Digits(t.Tokens),
+				show.Times(*c.Predicted), c.Speedup.Decode.cell(), show.Times(t.Ideal), show.Count(t.Best),
+				number("%.2f×", s.Operations), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6))})
 		}
-		operations := ""
-		if t.Operations != nil {
-			operations = show.Times(*t.Operations)
-		}
-		rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha), show.Digits(t.Cost), show.Count(t.Length),
-			show.Digits(t.Tokens), show.Times(t.Speedup), d.overFirst(c.Variants.Assisted), operations})
 	}
-	if len(rows) < 3 {
+	if len(rows) == 1 {
 		return nil
 	}
-	return rows
+	return withoutEmpty(rows)
+}
+
+// lengths returns the table of what theory expects of constant draft lengths; nil if nothing is predicted.
+func (d *Document) lengths() [][]string {
+	rows := [][]string{{"assistant", "γ", "E", "expected", "if passes took one step", "operations"}}
+	for _, c := range d.Comparisons {
+		if c.Theory == nil {
+			continue
+		}
+		for _, x := range c.Theory.Lengths {
+			rows = append(rows, []string{c.Names.Assisted, show.Count(x.Length), show.Digits(x.Tokens), number("%.2f×", x.Speedup),
+				show.Times(x.Ideal), number("%.2f×", x.Operations)})
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	return withoutEmpty(rows)
+}
+
+// number formats a number that may be unknown.
+func number(format string, v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, *v)
 }
 
 // overFirst spells the speed-up of decoding of a variant over the first.
 func (d *Document) overFirst(variant int) string {
+	if c := d.withFirst(variant); c != nil {
+		return c.Speedup.Decode.cell()
+	}
+	return ""
+}
+
+// withFirst returns the comparison of a variant with the first; nil if there is none.
+func (d *Document) withFirst(variant int) *Comparison {
 	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Variants == Pair[int]{0, variant} })
 	if at < 0 {
-		return ""
+		return nil
 	}
-	x := d.Comparisons[at].Speedup.Decode
+	return d.Comparisons[at]
+}
+
+// cell spells a speed-up for a table; nothing if it was not measured.
+func (x Speedup) cell() string {
 	switch i := x.Interval; {
-	case x.Median == 0: // not measured
+	case x.Median == 0:
 		return ""
 	case i == nil:
 		return show.Times(x.Overall)
@@ -332,7 +359,9 @@ func (c *Comparison) lines() []row {
 		l = append(l, row{"WER change", c.Change.points()})
 	}
 	for _, g := range c.Groups {
-		l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
+		if c.Change != nil {
+			l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
+		}
 	}
 	if !other {
 		l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
@@ -355,13 +384,14 @@ func (c *Comparison) lines() []row {
 			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
 	}
 	if a := c.Acceptance; a.Drafted > 0 {
-		l = append(l, row{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round",
-			100*a.Rate, show.Count(a.Drafted), a.MeanKept) + textIf(a.Runs != c.Utterances, ", in "+show.Some(a.Runs, "run")) +
-			textIf(a.lost > 0, fmt.Sprintf("; the text was lost %s and found again %s", show.Some(a.lost, "time"), show.Some(a.found, "time")))})
+		l = append(l, row{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, α %.3f%s, %.2f tokens a round",
+			100*a.Rate, show.Count(a.Drafted), a.Agreement, number(", mean of Σ min(p, q) %.3f", a.Overlap), a.MeanKept) + textIf(a.Runs != c.Utterances, ", in "+show.Some(a.Runs, "run")) +
+			textIf(a.lost > 0, fmt.Sprintf("; the text was lost %s and found again %s", show.Some(a.lost, "time"), show.Some(a.found, "time")))},
+			row{"rounds", c.rounds()})
 	}
 	if c.Predicted != nil {
 		l = append(l, row{"theory",
-			show.Times(*c.Predicted) + " in decoding, from the acceptance and costs measured"})
+			show.Times(*c.Predicted) + " in decoding, from α and the times of passes and drafts measured"})
 	}
 	switch e := c.BreakEven; {
 	case e == nil:
@@ -372,6 +402,21 @@ func (c *Comparison) lines() []row {
 			"counted up to the first wrong token of each draft", 100**e, 100*c.Acceptance.Agreement)})
 	}
 	return append(l, c.warnings()...)
+}
+
+// rounds returns the shares of rounds by accepted tokens; nothing if nothing was drafted.
+func (c *Comparison) rounds() string {
+	a := c.Acceptance
+	var parts []string
+	for accepted, n := range a.Histogram {
+		if accepted == 0 {
+			n -= a.Empty
+		}
+		if n > 0 && a.Drafted > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %.0f %%", accepted, 100*transcript.Ratio(float64(n), float64(a.Rounds))))
+		}
+	}
+	return strings.Join(parts, ", ") + textIf(a.Empty > 0, fmt.Sprintf("; no draft in %.0f %%", 100*transcript.Ratio(float64(a.Empty), float64(a.Rounds))))
 }
 
 // textIf returns the text, or nothing unless shown is true.
@@ -429,6 +474,7 @@ func (s *Score) lines() (all [][]string) {
 	add("time elapsed", s.Elapsed != s.Seconds.Total, show.Seconds(s.Elapsed))
 	add("time of work", s.Seconds.Total > 0, show.Seconds(s.Seconds.Total))
 	add("speed (RTFx)", s.RTFx > 0, show.Times(s.RTFx)+" real time")
+	add("time to first token", s.FirstToken > 0, show.Seconds(s.FirstToken))
 	for _, stage := range stageNames {
 		v := stage.of(s)
 		add("  "+stage.label, v > 0, fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total)))
@@ -436,6 +482,8 @@ func (s *Score) lines() (all [][]string) {
 	d := s.Drafting
 	add("accepted drafts", d.Drafted > 0,
 		fmt.Sprintf("%s of %s tokens (%.1f %%)", show.Count(d.Accepted), show.Count(d.Drafted), 100*d.Rate()))
+	add("  of those judged (α)", s.Alpha != nil, number("%.3f", s.Alpha))
+	add("  mean of Σ min(p, q)", d.Compared > 0, fmt.Sprintf("%.3f", d.MeanOverlap()))
 	return all
 }
 
@@ -451,7 +499,8 @@ var stageNames = []stage{
 	{"encoder", "encode", func(s *Score) float64 { return s.Seconds.Encode }},
 	{"keys and values", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
 	{"drafting", "draft", (*Score).drafting},
-	{"decoder passes", "verify", func(s *Score) float64 { return s.Seconds.Verify }},
+	{"prefill", "prefill", func(s *Score) float64 { return s.Seconds.Prefill }},
+	{"decoder passes", "verify", func(s *Score) float64 { return s.Seconds.Verify - s.Seconds.Prefill }},
 	{"rest of decoding", "decode", func(s *Score) float64 {
 		return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify)
 	}},

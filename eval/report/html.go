@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -33,7 +32,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 var pageFuncs = template.FuncMap{
 	"css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
 	"title": (*Document).title, "subtitle": (*Document).subtitle, "notes": (*Document).notes, "names": (*Document).names,
-	"variants": (*Document).variants, "groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
+	"variants": (*Document).variants, "assistants": (*Document).assistants, "lengths": (*Document).lengths, "groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
 	"bars": (*Document).bars, "erring": (*Document).erring, "failures": (*Document).failures,
 	"percent": show.Percent, "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
 	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
@@ -52,8 +51,7 @@ var pageFuncs = template.FuncMap{
 	},
 	"gain":       (*Comparison).speedNote,
 	"warnings":   (*Comparison).warnings,
-	"address":    func(s string) template.URL { return template.URL(s) }, // of a sound: Document.Sound returns safe ones
-	"accepted":   acceptanceBars,
+	"rounds":     (*Comparison).rounds,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
@@ -61,11 +59,6 @@ var pageFuncs = template.FuncMap{
 
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
-	for _, s := range d.Scores {
-		for i := range s.Worst {
-			s.Worst[i].Sound = d.soundOf(s.Worst[i].sound)
-		}
-	}
 	var b strings.Builder
 	if err := pageTemplate().Execute(&b, d); err != nil {
 		return err
@@ -124,7 +117,7 @@ type barView struct {
 	Parts       []partView
 }
 
-// A partView is one part of a bar, with its width relative to the bar, or a bar of a chart, relative to the longest.
+// A partView is one part of a bar, with its width relative to the bar.
 type partView struct {
 	Label, Class, Value string
 	Width               float64
@@ -162,26 +155,3 @@ const (
 	pageConfusions = 8
 	pageWorst      = 8
 )
-
-// acceptanceBars returns the shares of rounds by accepted tokens; nil if nothing was drafted. Rounds without a draft are
-// a bar of their own: they could accept nothing.
-func acceptanceBars(c *Comparison) (bars []partView) {
-	a := c.Acceptance
-	if a.Drafted == 0 || len(a.Histogram) == 0 {
-		return nil
-	}
-	rounds := slices.Clone(a.Histogram)
-	rounds[0] -= min(rounds[0], a.Empty)
-	top := float64(max(a.Empty, slices.Max(rounds)))
-	add := func(label string, n int) {
-		share := transcript.Ratio(float64(n), float64(a.Rounds))
-		bars = append(bars, partView{label, "", fmt.Sprintf("%.1f %%", 100*share), 100 * transcript.Ratio(float64(n), top)})
-	}
-	if a.Empty > 0 {
-		add("no draft", a.Empty)
-	}
-	for i, n := range rounds {
-		add(strconv.Itoa(i), n)
-	}
-	return bars
-}

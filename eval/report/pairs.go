@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -94,7 +95,7 @@ func (q *quotients) add(a, b transcript.Seconds) {
 // Comparison returns the result.
 func (p *Pairs) Comparison() *Comparison {
 	a, b := p.Baseline, p.Assisted
-	t := &tally{pairs: p, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
+	t := &tally{pairs: p, groups: map[string]*groupPairs{}, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
 	t.free = len(a.utterances) > 0 && len(b.utterances) > 0 && !MustAgree(a.score.Run, b.score.Run)
 	c := &t.Comparison
 	c.Differences = []Difference{}
@@ -150,8 +151,15 @@ type tally struct {
 	free    bool
 	seconds Pair[transcript.Seconds]
 	words   Pair[[]wer.Counts] // of utterances with a reference
-	groups  []string           // of the same utterances
-	tokens  wer.Counts         // of the assisted variant against the baseline, if they may differ
+	groups  map[string]*groupPairs
+	tokens  wer.Counts // of the assisted variant against the baseline, if they may differ
+}
+
+// groupPairs are the pairs of one group.
+type groupPairs struct {
+	times  quotients
+	decode Pair[float64] // s
+	words  Pair[[]wer.Counts]
 }
 
 // add compares the records of an utterance.
@@ -192,6 +200,12 @@ func (t *tally) addTexts(a, b utterance, what []string) {
 	}
 	t.seconds.Baseline.Add(a.Seconds)
 	t.seconds.Assisted.Add(b.Seconds)
+	if t.groups[a.group] == nil {
+		t.groups[a.group] = &groupPairs{}
+	}
+	g := t.groups[a.group]
+	g.times.add(a.Seconds, b.Seconds)
+	g.decode = plus(g.decode, Pair[float64]{a.Seconds.Decode, b.Seconds.Decode})
 	if t.free && t.runs.Baseline.ModelID == t.runs.Assisted.ModelID {
 		t.tokens = t.tokens.Plus(wer.Count(a.Tokens(), b.Tokens()))
 	}
@@ -201,8 +215,9 @@ func (t *tally) addTexts(a, b utterance, what []string) {
 	if normal := normalizer("basic", ""); a.Reference != b.Reference && normal(a.Reference) != normal(b.Reference) {
 		c.references++
 	}
-	t.words.Baseline, t.words.Assisted = append(t.words.Baseline, a.score.Words), append(t.words.Assisted, b.score.Words)
-	t.groups = append(t.groups, a.group)
+	for _, w := range []*Pair[[]wer.Counts]{&t.words, &g.words} {
+		w.Baseline, w.Assisted = append(w.Baseline, a.score.Words), append(w.Assisted, b.score.Words)
+	}
 }
 
 // addMissing counts an utterance that another set lacks. One that failed has no hypothesis to compare, and is not
@@ -253,6 +268,11 @@ func textOf(r *Record) string {
 // every utterance has the same errors in both variants.
 func (t *tally) countErrors() {
 	c := &t.Comparison
+	for _, name := range slices.Sorted(maps.Keys(t.groups)) {
+		if g := t.groups[name]; t.pairs.Baseline.by != "" {
+			c.Groups = append(c.Groups, GroupChange{name, len(g.words.Baseline), speedup(g.times.decode, g.decode), changeOf(g.words)})
+		}
+	}
 	if c.Scored = len(t.words.Baseline); c.Scored == 0 {
 		return
 	}
@@ -262,17 +282,6 @@ func (t *tally) countErrors() {
 	}
 	change := changeOf(t.words)
 	c.Change = &change
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(t.groups))) {
-		var words Pair[[]wer.Counts]
-		for i, group := range t.groups {
-			if group == name {
-				words.Baseline, words.Assisted = append(words.Baseline, t.words.Baseline[i]), append(words.Assisted, t.words.Assisted[i])
-			}
-		}
-		if t.pairs.Baseline.by != "" {
-			c.Groups = append(c.Groups, GroupChange{name, len(words.Baseline), changeOf(words)})
-		}
-	}
 }
 
 func sum(all []wer.Counts) (s wer.Counts) {

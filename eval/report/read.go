@@ -143,6 +143,9 @@ type Record struct {
 
 	Segments     []transcript.Segment     `json:"segments"`
 	Seconds      transcript.Seconds       `json:"seconds"`
+	Passes       transcript.Traffic       `json:"passes"`       // of the model
+	DraftPasses  transcript.Traffic       `json:"draft_passes"` // of the assistant's decoder, if it has one
+	Resources    *Resources               `json:"resources,omitempty"`
 	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record, if several run at once
 	Work         transcript.Work          `json:"work"`
 	Drafting     transcript.Drafts        `json:"drafting"`
@@ -159,6 +162,16 @@ type Record struct {
 // a model hears them.
 func (r *Record) statedLanguage() string {
 	return cmp.Or(r.Fields["lang"], r.Fields["language"], r.Fields["locale"], r.Fields["lang_id"], r.Language)
+}
+
+// Resources are what a variant needs besides time, measured once.
+type Resources struct {
+	Memory int64 `json:"memory_bytes,omitempty"` // that loading and running took; absent if not measured
+
+	// The arithmetic of drafts, over that of the decoder for a token: of a drafted token, null if unknown, and of
+	// reading letters from a window. Encoders are not counted.
+	DraftOperations  *float64 `json:"draft_operations"`
+	WindowOperations float64  `json:"window_operations,omitempty"`
 }
 
 // Speech is what one speaker says, in order.
@@ -183,6 +196,9 @@ func differences(a, b transcript.Provenance) (list []string) {
 	}
 	if (a.Precision == "") != (b.Precision == "") {
 		return list // one is of another program
+	}
+	if (a.Options["sampler"] == "rejection" || b.Options["sampler"] == "rejection") && a.Assistant+b.Assistant != "" {
+		list = append(list, "--sampler rejection keeps the distribution of texts, not the text")
 	}
 	add("precision", a.Precision, b.Precision)
 	add("dataset", a.Dataset, b.Dataset)

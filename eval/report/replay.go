@@ -18,7 +18,6 @@ type replayView struct {
 	Count  string // empty if there is only one
 	Drafts bool   // some text was drafted
 	Found  bool   // the text was lost and found again
-	Sounds []row  // ids of utterances, and the addresses of their sounds
 }
 
 // A paneView is one variant: its utterances in turn.
@@ -66,9 +65,6 @@ func (d *Document) replay() *replayView {
 		for i, r := range scene {
 			marked, found := v.Panes[i].play(r)
 			v.Drafts, v.Found = v.Drafts || marked, v.Found || found
-		}
-		if url := d.soundOf(first.Record); url != "" {
-			v.Sounds = append(v.Sounds, row{first.ID, url})
 		}
 	}
 	for _, p := range v.Panes {

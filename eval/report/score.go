@@ -30,14 +30,12 @@ type Score struct {
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
 
-	// Of a variant of a comparison:
+	FirstToken    float64 `json:"first_token_seconds,omitempty"` // from the start of a window to its first token, on average
+	BytesPerToken float64 `json:"bytes_per_token,omitempty"`     // read by the passes of model and assistant
+	GBPS          float64 `json:"gbps,omitempty"`                // at which these passes read
 
-	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took; absent if not measured
-	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
-	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
-
-	// The operations of drafting a token, over those of a token of the model; absent if unknown.
-	DraftOperations *float64 `json:"draft_operations,omitempty"`
+	Resources
+	Operations *float64 `json:"operations_per_token,omitempty"` // over those of plain decoding; absent if unknown
 
 	Run    transcript.Provenance `json:"run"`              // of all records; machine and threads of the first
 	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if file names do not state it
@@ -61,6 +59,8 @@ type Group struct {
 	Substitutions int     `json:"substitutions"`
 	Deletions     int     `json:"deletions"`
 	Insertions    int     `json:"insertions"`
+
+	Alpha *float64 `json:"alpha_agreement,omitempty"` // accepted over judged draft tokens; absent if none were judged
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error
@@ -99,10 +99,6 @@ type UtteranceErrors struct {
 type Utterance struct {
 	UtteranceErrors
 	Diff []Word `json:"diff"`
-
-	Sound string `json:"-"` // address for the page, which HTML sets; empty if no sound plays
-
-	sound *Record // where its sound is
 }
 
 // A Word is one position of an alignment of two texts.

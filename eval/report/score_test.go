@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,7 +95,7 @@ func TestGroups(t *testing.T) {
 	}
 	var table strings.Builder
 	if err := d.Table(&table); err != nil || strings.Count(table.String(), "\n") != 9 ||
-		!strings.Contains(table.String(), "\n| ours, de | 1 | 50.00 % | – | 33.33 % | 1 | 0 | 0 |  |\n") {
+		!strings.Contains(table.String(), "\n| ours, de | 1 | 50.00 % | – | 33.33 % | 1 | 0 | 0 |\n") {
 		t.Errorf("%v: table\n%s", err, &table)
 	}
 	if len(d.notes()) != 0 {
@@ -266,5 +267,38 @@ func TestEach(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "  clean        +8.33 points, 95 % interval") || strings.Contains(text.String(), "not measured") || !strings.Contains(page.String(), "<small>clean ") {
 		t.Error(text.String())
+	}
+}
+
+// TestGroupSpeed: each group has its speed-up of decoding with an interval, and its α, though no error differs.
+func TestGroupSpeed(t *testing.T) {
+	dir := t.TempDir()
+	var files []Files
+	for i, name := range []string{"plain", "assisted"} {
+		records := made(8, i > 0)
+		for j, r := range records {
+			r.Fields = map[string]string{"topic": []string{"news", "talk"}[j%2]}
+			if r.Drafting.Drafted > 0 {
+				r.Drafting.Accepted, r.Drafting.Refused = 8-j%2, 2+j%2
+			}
+			r.Seconds.Decode = []float64{1, []float64{0.5, 0.8}[j%2]}[i]
+		}
+		path := filepath.Join(dir, name+".jsonl")
+		writeRecords(t, path, records)
+		files = append(files, Files{name, []string{path}})
+	}
+	d, err := Load(t.Context(), files, "", "topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ speed, alpha float64 }{{2, 0.8}, {1.25, 0.7}} {
+		c, g := d.Comparisons[0].Groups[i], d.Scores[1].Groups[i]
+		if c.Name != g.Name || math.Abs(c.Speedup.Mean-want.speed) > 1e-9 || c.Speedup.Interval == nil || g.Alpha == nil || *g.Alpha != want.alpha {
+			t.Errorf("%s: %+v, α %v, want %+v", g.Name, c.Speedup, g.Alpha, want)
+		}
+	}
+	var table strings.Builder
+	if err := d.Table(&table); err != nil || !strings.Contains(table.String(), "| 0.700 | 1.25× (1.25× to 1.25×) |") {
+		t.Errorf("%v: table\n%s", err, &table)
 	}
 }

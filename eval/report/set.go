@@ -28,10 +28,10 @@ type Set struct {
 	score      Score // without what follows from the rest
 	scorer     wer.Scorer
 	corpus     wer.Corpus
-	fields     map[string]bool        // names of those of all records
-	by         string                 // the field that groups utterances; empty for no groups
-	groups     map[string]*wer.Corpus // by its value
-	confusions map[[2]string]int      // reference word and what was recognised instead
+	fields     map[string]bool      // names of those of all records
+	by         string               // the field that groups utterances; empty for no groups
+	groups     map[string]*groupSum // by its value
+	confusions map[[2]string]int    // reference word and what was recognised instead
 
 	keepUtterances bool // the score has every utterance
 
@@ -39,7 +39,14 @@ type Set struct {
 	index      map[string]int // in utterances, by id
 	rows       []int          // of each file: lines, including those that are not records
 
-	foreign bool // another program wrote the records
+	read    transcript.Traffic // by all passes
+	foreign bool               // another program wrote the records
+}
+
+// A groupSum sums up the utterances of a group.
+type groupSum struct {
+	wer.Corpus
+	drafts transcript.Drafts
 }
 
 // An utterance is a record with its score and its differences, which take time to compute.
@@ -65,7 +72,7 @@ func NewSet(name, normalizer string) (*Set, error) {
 	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
 		return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
 	}
-	return &Set{name: name, normalizer: normalizer, fields: map[string]bool{}, groups: map[string]*wer.Corpus{},
+	return &Set{name: name, normalizer: normalizer, fields: map[string]bool{}, groups: map[string]*groupSum{},
 		confusions: map[[2]string]int{}, index: map[string]int{}}, nil
 }
 
@@ -205,9 +212,10 @@ func (s *Set) kept(r *Record) *Record {
 		g := &k.Segments[i]
 		g.Words, g.Tokens = nil, slices.Clone(g.Tokens) // without what the slice has room for
 		if len(s.utterances) >= mostReplayed {
-			g.Runs, k.Drafting = nil, transcript.Drafts{}
+			g.Runs = nil
 		}
 	}
+	k.Drafting = transcript.Drafts{Rounds: r.Drafting.Rounds}
 	return &k
 }
 
@@ -229,20 +237,28 @@ func (s *Set) sum(u utterance) {
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.Add(r.Work)
 	s.score.Drafting.Add(r.Drafting)
+	s.read.Add(r.Passes)
+	s.read.Add(r.DraftPasses)
+	if r.Resources != nil {
+		s.score.Resources = *r.Resources
+	}
 	if u.speakers != nil {
 		if s.score.Speakers == nil {
 			s.score.Speakers = &SpeakerScore{}
 		}
 		s.score.Speakers.add(u.speakers)
 	}
+	if s.by != "" {
+		if s.groups[u.group] == nil {
+			s.groups[u.group] = &groupSum{}
+		}
+		s.groups[u.group].drafts.Add(r.Drafting)
+	}
 	if r.NoReference {
 		return
 	}
 	s.corpus.Add(u.score)
 	if s.by != "" {
-		if s.groups[u.group] == nil {
-			s.groups[u.group] = &wer.Corpus{}
-		}
 		s.groups[u.group].Add(u.score)
 	}
 	if s.keepUtterances {
@@ -268,7 +284,7 @@ func (s *Set) countErrors(u utterance) {
 			s.confusions[[2]string{w.Reference, w.Hypothesis}]++
 		}
 	}
-	x := Utterance{UtteranceErrors: u.errors(), Diff: u.diff, sound: u.Record}
+	x := Utterance{u.errors(), u.diff}
 	at, _ := slices.BinarySearchFunc(s.score.Worst, x, worse)
 	if at < mostWorst {
 		s.score.Worst = slices.Insert(s.score.Worst, at, x)[:min(len(s.score.Worst)+1, mostWorst)]
@@ -292,12 +308,21 @@ func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.s
 // Score returns the score of all records. Its lists are those of the set.
 func (s *Set) Score() *Score {
 	r, w := s.score, s.corpus.Words
-	r.Group, r.Shards = groupOf(s.name, &s.corpus), s.shards()
+	r.Group, r.Shards = groupOf(s.name, &s.corpus, r.Drafting), s.shards()
 	r.Hits, r.MER, r.WIL, r.InsertionRate = w.Hits, w.MER(), w.WIL(), w.InsertionRate()
 	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
-		r.Groups = append(r.Groups, groupOf(value, s.groups[value]))
+		r.Groups = append(r.Groups, groupOf(value, &s.groups[value].Corpus, s.groups[value].drafts))
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
+	r.GBPS, r.BytesPerToken = s.read.Rate()/1e9, transcript.Ratio(float64(s.read.Bytes), float64(r.Work.Tokens))
+	if t, w := r.Seconds, r.Work; t.Prefill > 0 && !r.Overlaps() {
+		r.FirstToken = transcript.Ratio(t.Mel+t.Encode+t.CrossKV, float64(w.Windows)) + transcript.Ratio(t.Prefill, float64(w.Attempts))
+	}
+	if d := r.Drafting; r.DraftOperations != nil && d.Drafted > 0 {
+		rows := float64(d.Rounds+d.Drafted) + float64(d.Drafted)*(*r.DraftOperations) + float64(r.Work.Windows)*r.WindowOperations
+		operations := transcript.Ratio(rows, float64(d.Tokens))
+		r.Operations = &operations
+	}
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.normalizer + ", " + normalize.Version
 	r.Confusions = s.frequent()
@@ -307,9 +332,12 @@ func (s *Set) Score() *Score {
 	return &r
 }
 
-func groupOf(name string, c *wer.Corpus) Group {
+func groupOf(name string, c *wer.Corpus, d transcript.Drafts) Group {
 	w := c.Words
-	g := Group{name, c.Len(), w.Ref(), w.Rate(), nil, c.Chars.Rate(), w.Subs, w.Dels, w.Ins}
+	g := Group{name, c.Len(), w.Ref(), w.Rate(), nil, c.Chars.Rate(), w.Subs, w.Dels, w.Ins, nil}
+	if alpha := d.Agreement(); d.Accepted+d.Refused > 0 {
+		g.Alpha = &alpha
+	}
 	if c.Len() >= fewUtterances {
 		i := c.Interval()
 		g.WERInterval = &Interval{i.Low, i.High, level}

@@ -19,22 +19,28 @@ func (d *Document) groups() [][]string {
 
 // runs returns a row for each run, and for each of its groups, header first.
 func (d *Document) runs() [][]string {
-	rows := [][]string{{"run", "utterances", "WER", "95 % interval", "CER", "sub", "del", "ins", "RTFx"}}
-	add := func(name string, g Group, rtfx string) {
+	rows := [][]string{{"run", "utterances", "WER", "95 % interval", "CER", "sub", "del", "ins", "α", "decoding", "RTFx"}}
+	add := func(name string, g Group, decoding, rtfx string) {
 		interval := "–" // too few utterances
 		if g.WERInterval != nil {
 			interval = g.WERInterval.Short()
 		}
 		rows = append(rows, []string{name, show.Count(g.Scored), show.Percent(g.WER), interval, show.Percent(g.CER),
-			show.Count(g.Substitutions), show.Count(g.Deletions), show.Count(g.Insertions), rtfx})
+			show.Count(g.Substitutions), show.Count(g.Deletions), show.Count(g.Insertions), number("%.3f", g.Alpha), decoding, rtfx})
 	}
 	for i, s := range d.Scores {
-		add(d.names()[i], s.Group, textIf(s.RTFx > 0, show.Times(s.RTFx)))
+		add(d.names()[i], s.Group, d.overFirst(i), textIf(s.RTFx > 0, show.Times(s.RTFx)))
 		for _, g := range s.Groups {
-			add(d.names()[i]+", "+cmp.Or(g.Name, "(none)"), g, "")
+			decoding := ""
+			if c := d.withFirst(i); c != nil {
+				for _, x := range c.Groups {
+					decoding += textIf(x.Name == g.Name, x.Speedup.cell())
+				}
+			}
+			add(d.names()[i]+", "+cmp.Or(g.Name, "(none)"), g, decoding, "")
 		}
 	}
-	return rows
+	return withoutEmpty(rows)
 }
 
 // Table writes the runs and their groups as a table in Markdown.

@@ -26,7 +26,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	for _, c := range d.Comparisons {
 		p.comparison(c)
 	}
-	for _, rows := range [][][]string{d.variants(), d.assistants()} {
+	for _, rows := range [][][]string{d.variants(), d.assistants(), d.lengths()} {
 		if writeColumns(b, rows); rows != nil {
 			fmt.Fprintln(b)
 		}

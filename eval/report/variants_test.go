@@ -44,7 +44,7 @@ func threeVariants(t *testing.T, n int) *Document {
 	}
 	d := NewDocument(sets, pairs)
 	for variant, s := range d.Scores {
-		s.Memory, s.BytesPerToken, s.GBPS = int64(90-20*variant)<<20, float64(60-20*variant)*1e6, 7.5
+		s.Resources.Memory, s.BytesPerToken, s.GBPS = int64(90-20*variant)<<20, float64(60-20*variant)*1e6, 7.5
 	}
 	return d
 }

@@ -1,6 +1,6 @@
 // Opens reports in Chromium at the widths of a desktop and a phone: they load without an error,
-// nothing is wider than the window, the replay runs from its beginning to its end, recordings can
-// be heard, and axe-core finds nothing. Takes pictures. Exits with 1 if something is wrong.
+// nothing is wider than the window, the replay runs from its beginning to its end, and axe-core finds
+// nothing. Takes pictures. Exits with 1 if something is wrong.
 //
 //   node report.mjs CHROMIUM PROGRAM DIGITS PICTURES
 import {spawnSync} from "node:child_process";
@@ -58,13 +58,6 @@ async function replay() {
   return panes.some(p => Math.abs(parseFloat(p.querySelector("time").textContent) - p.dataset.total) >= 0.06) ? "ends at another time" : "ok";
 }
 
-async function heard() {
-  const all = [...document.querySelectorAll("audio")];
-  for (const a of all) { a.preload = "metadata"; a.load(); }
-  for (let i = 0; i < 50 && all.some(a => !(a.duration > 0) && !a.error); i++) await new Promise(done => setTimeout(done, 100));
-  return all.filter(a => !(a.duration > 0)).map(a => a.src.slice(0, 80));
-}
-
 const browser = await chromium.launch({executablePath: browserPath, args: ["--no-sandbox"]});
 try {
   for (const [name, plays] of [["identical", "ok"], ["arms", "ok"], ["different", "ok"], ["single", "none"], ["partial", "none"]]) for (const width of [1280, 390]) {
@@ -76,8 +69,6 @@ try {
     const at = `${name}, ${width} px`;
     const played = await page.evaluate(replay);
     check(`replay, ${at}`, played === plays, played);
-    const silent = await page.evaluate(heard);
-    check(`recordings, ${at}`, silent.length === 0, silent);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     check(`nothing overflows, ${at}`, wide <= 0, wide);
     check(`no errors, ${at}`, errors.length === 0, errors);

@@ -38,8 +38,7 @@ var reportRows = []*Option{
 	{Name: "out", Short: "o", Kind: Text, Arg: "directory", Max: maxPath, Common: true,
 		Help: "write records to this directory"},
 	{Name: "html", Kind: Text, Arg: "file", Max: maxPath, Common: true,
-		Help: "write an HTML page to this file; it works offline. It embeds small recordings (report: only those in " +
-			"the page's directory or below) and links to larger ones in that directory or below"},
+		Help: "write an HTML page to this file; it works offline"},
 	{Name: "normalizer", Kind: Choice, Arg: "name", Default: "auto",
 		Choices: append([]string{"auto"}, normalize.Names()...),
 		Help:    "text normalization before scoring: auto, " + show.JoinOr(normalize.Names())},

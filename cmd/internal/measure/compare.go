@@ -161,12 +161,8 @@ func (v *compareCommand) check(files []string) error {
 	if err := v.checkVariants(); err != nil {
 		return err
 	}
-	switch {
-	case v.data.Path == "" && len(v.data.Audio) == 0:
+	if v.data.Path == "" && len(v.data.Audio) == 0 {
 		return cli.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
-	case v.model.Assistant.Rejection:
-		return cli.Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, " +
-			"not the exact tokens")
 	}
 	if err := v.prepare(); err != nil {
 		return err

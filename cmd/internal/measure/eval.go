@@ -91,7 +91,7 @@ func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	v.options.Run = a.Run
+	v.options.Run, v.options.Resources = a.Run, a.resources()
 	return v.runDataset(ctx, a.Engine, data, v.options)
 }
 

@@ -49,8 +49,6 @@ type reportFlags struct {
 	json       bool
 	table      bool
 	html       string
-
-	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
 }
 
 func (r *reportFlags) register(f *pflag.FlagSet) {
@@ -92,7 +90,6 @@ func replaces(name, begin, kind string) error {
 // write writes d where the flags say: a page, and to standard output a table or JSON,
 // unless the page goes there. The page comes first, since a closed pipe ends the program.
 func (r *reportFlags) write(e cli.Env, d *report.Document) error {
-	d.Sound = newSoundFinder(r.html, !r.foreign).url
 	var page error
 	if r.html != "" {
 		page = output.Write(r.html, e.Out, d.HTML)
@@ -116,7 +113,7 @@ type reportCommand struct {
 }
 
 func Report(e cli.Env) *cobra.Command {
-	r := &reportCommand{Env: e, report: reportFlags{foreign: true}}
+	r := &reportCommand{Env: e}
 	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.score)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"verity"
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/cmd/internal/cli"
 	"verity/decoder"
 	"verity/eval"
@@ -176,6 +177,7 @@ func (r *variants) loadAll(ctx context.Context, settings []setting, data *cli.Co
 			return fmt.Errorf("variant %v: %w", s, err)
 		}
 		r.measure(a, before)
+		a.Resources = a.resources()
 	}
 	return nil
 }
@@ -261,21 +263,19 @@ func (r *variants) matches() (all []eval.Match) {
 	return all
 }
 
-// draftOperations returns the operations of drafting a token over those of a token of the model: the ratio of their
-// decoders' weights, or 0 for a table. It is nil if something else drafts.
-func (a *variant) draftOperations() *float64 {
-	m, ratio := a.engine.model.Model, 0.0
+// resources returns what is known of a variant before it runs.
+func (a *variant) resources() *report.Resources {
+	m, r := a.engine.model.Model, &report.Resources{Memory: a.memory, DraftOperations: new(float64)}
 	weights := func(d *decoder.Decoder) float64 {
 		return float64(d.StepBytes(0)) / float64(d.Precision().Complete().Weights.Bits())
 	}
 	switch by := m.Assistant.(type) {
 	case *assistant.Model:
-		ratio = weights(by.Decoder) / weights(m.Decoder)
-	case *assistant.NGram, *assistant.Bigram:
-	default:
-		return nil
+		*r.DraftOperations = weights(by.Decoder) / weights(m.Decoder)
+	case *ctc.Assistant:
+		r.WindowOperations = float64(by.Operations(m.Dims.AudioPositions)) / (8 * weights(m.Decoder))
 	}
-	return &ratio
+	return r
 }
 
 // forceDrafts makes every assistant draft something, since there would be nothing to compare
@@ -346,14 +346,6 @@ func (r *variants) compare(ctx context.Context, v *compareCommand, data *cli.Cor
 		return nil, err
 	}
 	d := report.NewDocument(sets, pairs)
-	for i, a := range r.list {
-		total, score := a.engine.total, d.Scores[i]
-		read := total.Passes
-		read.Add(total.DraftPasses)
-		score.Memory, score.GBPS = a.memory, read.Rate()/1e9
-		score.BytesPerToken = transcript.Ratio(float64(read.Bytes), float64(total.Tokens))
-		score.DraftOperations = a.draftOperations()
-	}
 	eval.Predict(d)
 	return d, nil
 }

@@ -1,0 +1,162 @@
+package eval
+
+import (
+	"math"
+	"sort"
+
+	"verity/assistant"
+	"verity/eval/report"
+	"verity/transcript"
+)
+
+// Predict fills in what theory expects of each assistant that is compared with plain decoding of the same model, from
+// what was measured. Drafts whose tokens are right independently, each with probability α, yield E(α, γ) tokens in a
+// round; a round takes c·γ + V(γ+1) steps. Where the prediction is far off, tokens are not right independently.
+// Utterances decoded together share their times, so nothing is predicted of them.
+//
+// Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Theory.
+func Predict(d *report.Document) {
+	for _, c := range d.Comparisons {
+		a, b := d.Scores[c.Variants.Baseline], d.Scores[c.Variants.Assisted]
+		same := a.Run.ModelID == b.Run.ModelID && a.Run.Precision == b.Run.Precision && a.Drafting.Drafted == 0
+		if same && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
+			predict(c, a, b)
+		}
+	}
+}
+
+// predict fills in c, unless fewer than one token was drafted in twenty rounds: a prediction would then only compare two
+// measurements of the same work.
+func predict(c *report.Comparison, baseline, assisted *report.Score) {
+	p, q := baseline.Drafting, assisted.Drafting
+	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || len(p.PassSeconds) == 0 || p.PassSeconds[0] <= 0 || len(q.Passes) == 0 {
+		return
+	}
+	m := measure(baseline, assisted)
+	alpha := q.Agreement()
+	if assisted.Run.Options["sampler"] == "rejection" && q.Compared > 0 {
+		alpha = q.MeanOverlap()
+	}
+	expected := m.speedup(alpha)
+	even := float64(sort.Search(100, func(percent int) bool { return m.speedup(float64(percent)/100) > 1 })) / 100
+	c.Predicted, c.BreakEven = &expected, &even
+
+	t := assistant.Theory{Alpha: alpha, Cost: m.cost, Verify: m.passCost}
+	tokens, steps := m.rounds(alpha, func(int) float64 { return 1 })
+	c.Theory = &report.Theory{
+		Alpha: alpha, Cost: m.cost, Length: float64(q.Drafted) / float64(max(1, q.Rounds-q.Empty)),
+		Tokens: tokens / float64(sum(q.Passes)), Ideal: tokens / steps,
+	}
+	const longest = 64 // tokens
+	for n, most := 1, 1.0; n <= longest; n++ {
+		if s := m.constant(t, n); s > most {
+			c.Theory.Best, most = n, s
+		}
+	}
+	for _, n := range []int{1, 2, 3, 5, 8, 12} {
+		ideal := assistant.Theory{Alpha: alpha, Cost: m.cost}
+		x := report.TheoryLength{Length: n, Tokens: assistant.Expected(alpha, n), Ideal: ideal.Speedup(n)}
+		if s := m.constant(t, n); s > 0 {
+			x.Speedup = &s
+		}
+		if o := assisted.DraftOperations; o != nil {
+			ideal.Operations = *o
+			ratio := ideal.OperationsRatio(n)
+			x.Operations = &ratio
+		}
+		c.Theory.Lengths = append(c.Theory.Lengths, x)
+	}
+}
+
+// measured is plain decoding and decoding with drafts of the same text, as measured.
+type measured struct {
+	plain, drafts transcript.Drafts
+	step          float64 // seconds of a plain pass
+	cost          float64 // of drafting a token, in steps
+	firsts        float64 // rounds that begin an attempt
+	firstLength   float64 // tokens drafted in each
+	decode        float64 // seconds of plain decoding
+	other         float64 // seconds with drafts, without the rounds after the first of each attempt
+}
+
+func measure(baseline, assisted *report.Score) measured {
+	a, b := baseline.Seconds, assisted.Seconds
+	m := measured{plain: baseline.Drafting, drafts: assisted.Drafting, decode: a.Decode}
+	m.step = m.plain.PassSeconds[0] / float64(m.plain.Passes[0])
+	m.cost = (b.Draft - b.Opening) / float64(m.drafts.Drafted) / m.step
+	drafted := m.drafts.Drafted
+	for n, count := range m.drafts.Passes {
+		drafted -= n * count
+	}
+	m.firsts = float64(min(assisted.Work.Attempts, m.drafts.Rounds-sum(m.drafts.Passes)))
+	m.firstLength = transcript.Ratio(float64(drafted), m.firsts)
+	m.other = a.Decode - m.plain.PassSeconds[0] - a.Prefill + b.Prefill + b.Opening
+	return m
+}
+
+// rounds returns the tokens of the rounds at the lengths that were used, and what they take in steps.
+func (m measured) rounds(alpha float64, pass func(rows int) float64) (tokens, steps float64) {
+	for n, count := range m.drafts.Passes {
+		if count > 0 {
+			tokens += float64(count) * assistant.Expected(alpha, n)
+			steps += float64(count) * (m.cost*float64(n) + pass(n+1))
+		}
+	}
+	return tokens, steps
+}
+
+// speedup returns the expected speed-up of decoding at the lengths that were used.
+func (m measured) speedup(alpha float64) float64 {
+	tokens, steps := m.rounds(alpha, m.passCost)
+	return m.whole(alpha, m.firstLength, tokens/steps)
+}
+
+// constant returns the expected speed-up of decoding with drafts of n tokens; 0 if it is unknown.
+func (m measured) constant(t assistant.Theory, n int) float64 {
+	if t.Speedup(n) == 0 {
+		return 0
+	}
+	return m.whole(t.Alpha, float64(n), t.Speedup(n))
+}
+
+// whole returns the speed-up of decoding, if the rounds after the first of each attempt, of so many tokens, have one.
+func (m measured) whole(alpha, first, speedup float64) float64 {
+	n, more := math.Modf(first)
+	extra := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1) - 1
+	left := max(0, float64(m.plain.Passes[0])-m.firsts*extra)
+	return m.decode / (m.other + m.step*(m.cost*m.firsts*first+left/speedup))
+}
+
+// passCost returns the cost of a pass of some rows, in plain passes: as measured, or between its neighbours that were;
+// infinite if no pass had so many.
+func (m measured) passCost(rows int) float64 {
+	const few = 3 // passes of a length: their mean says little
+	d := m.drafts
+	below, above, low, high := 1, 0, m.step, 0.0
+	for i, n := range d.Passes {
+		if n == 0 || n < few && i+1 != rows {
+			continue
+		}
+		mean := d.PassSeconds[i] / float64(n)
+		if i+1 <= rows {
+			below, low = i+1, mean
+		}
+		if i+1 >= rows && above == 0 {
+			above, high = i+1, mean
+		}
+	}
+	switch {
+	case above == 0 && rows > 1:
+		return math.Inf(1)
+	case above <= below:
+		return low / m.step
+	}
+	return (low + (high-low)*float64(rows-below)/float64(above-below)) / m.step
+}
+
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
