@@ -108,10 +108,11 @@ type Drafts struct {
 	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
-	// Rounds by the rows of their pass, from one row on, and the seconds of these passes. The first round
-	// of an attempt is not among them: its pass reads the prompt as well.
-	Passes      []int     `json:"rounds_by_rows,omitempty"`
-	PassSeconds []float64 `json:"seconds_by_rows,omitempty"`
+	// Rounds by the rows of their pass, from one row on. The first round of an attempt is not among them:
+	// its pass reads the prompt as well.
+	Passes []int `json:"rounds_by_rows,omitempty"`
+
+	PassSeconds []float64 `json:"seconds_by_rows,omitempty"` // of these passes
 
 	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
 	TextLost  int `json:"text_lost,omitempty"`  // times that the output no longer matched the text

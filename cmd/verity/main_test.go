@@ -191,7 +191,6 @@ func TestExitStatus(t *testing.T) {
 		{"missing file", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},
 		{"token", with("--suppress-tokens", "99999", good), 2, "--suppress-tokens 99999"},
 		{"clips", with("--clip-timestamps", "3,2", good), 2, "ends before"},
-		{"rejection compared", []string{"compare", "-a", "self", "-m", model, "--sampler", "rejection", good}, 2, "cannot be compared bit for bit"},
 		{"standard input twice", with("-", "raw:16000"), 2, "only once"},
 		{"watch a file", []string{"watch", good, "-o", dir}, 2, "is a file"},
 		{"raw sound without a rate", with("raw:x"), 2, "as raw:16000"},

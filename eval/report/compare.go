@@ -80,11 +80,11 @@ type Theory struct {
 
 // TheoryLength is what theory expects of drafts of a constant length.
 type TheoryLength struct {
-	Length     int      `json:"length"`
+	Length     int      `json:"length"` // γ
 	Tokens     float64  `json:"tokens_per_round"`
-	Speedup    *float64 `json:"speedup"`       // of decoding; null if no pass was so long
-	Ideal      float64  `json:"ideal_speedup"` // E/(c·γ + 1)
-	Operations *float64 `json:"operations_per_token"`
+	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass was so long
+	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
+	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
 }
 
 // A Change is a difference of word error rates with its interval.

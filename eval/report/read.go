@@ -143,9 +143,9 @@ type Record struct {
 
 	Segments     []transcript.Segment     `json:"segments"`
 	Seconds      transcript.Seconds       `json:"seconds"`
-	Passes       transcript.Traffic       `json:"passes"`       // of the model
-	DraftPasses  transcript.Traffic       `json:"draft_passes"` // of the assistant's decoder, if it has one
-	Resources    *Resources               `json:"resources,omitempty"`
+	Passes       transcript.Traffic       `json:"passes"`                 // of the model
+	DraftPasses  transcript.Traffic       `json:"draft_passes"`           // of the assistant's decoder, if it has one
+	Resources    *Resources               `json:"resources,omitempty"`    // what the variant needs besides time
 	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record, if several run at once
 	Work         transcript.Work          `json:"work"`
 	Drafting     transcript.Drafts        `json:"drafting"`
@@ -168,10 +168,10 @@ func (r *Record) statedLanguage() string {
 type Resources struct {
 	Memory int64 `json:"memory_bytes,omitempty"` // that loading and running took; absent if not measured
 
-	// The arithmetic of drafts, over that of the decoder for a token: of a drafted token, null if unknown, and of
-	// reading letters from a window. Encoders are not counted.
-	DraftOperations  *float64 `json:"draft_operations"`
-	WindowOperations float64  `json:"window_operations,omitempty"`
+	// The operations of drafting a token over those of the model's decoder for one; null if unknown. Encoders are not counted.
+	DraftOperations *float64 `json:"draft_operations"`
+
+	WindowOperations float64 `json:"window_operations,omitempty"` // of reading letters from a window, over the same
 }
 
 // Speech is what one speaker says, in order.
