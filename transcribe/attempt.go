@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"verity/audio"
 	"verity/decoder"
 	"verity/internal/zlibsize"
 	"verity/tokenizer"
@@ -31,6 +32,7 @@ type attempt struct {
 	compression float64
 	noSpeech    float64
 	failed      bool // every temperature was refused
+	repeated    bool // it repeats what was said repeatedly
 }
 
 // decode decodes a window at rising temperatures until the gates accept it. If none do, upstream keeps the last
@@ -79,6 +81,50 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 	return nil
 }
 
+// saidRepeatedly reports whether a repetitive attempt is what somebody says, such as a prayer or a refrain. A loop of the model
+// does not end, is heard by no detector, or says its sentence more often than anybody speaks.
+func (r *transcription) saidRepeatedly(ctx context.Context, w *window, a attempt) (bool, error) {
+	const leastLogProb, leastCovered, mostPerUtterance = -0.5, 0.8, 1.5
+	src, ok := r.src.(sampler)
+	ended := len(a.Choices) > len(a.tokens) // with end-of-text
+	if !ok || r.t.opt.Strategy == Upstream || !r.t.opt.repetitive(a) || !ended || a.logProb < leastLogProb || r.t.opt.speechless(a) {
+		return false, nil
+	}
+	pcm, err := src.Samples(ctx, w.seek, w.size)
+	if err != nil {
+		return false, err
+	}
+	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
+	utterances := edgeVAD.Speech(pcm)
+	heard, covered := 0.0, 0.0
+	for _, u := range utterances {
+		start, end := float64(u.Start)/audio.SampleRate, float64(u.End)/audio.SampleRate
+		heard += end - start
+		for _, p := range pieces {
+			covered += max(0, min(end, p.end)-max(start, p.start))
+		}
+	}
+	n := repetitions(textOf(r.t.model.Tokenizer, a.tokens))
+	return n > 1 && n <= mostPerUtterance*float64(len(utterances)) && covered >= leastCovered*heard, nil
+}
+
+// repetitions returns how often tokens repeat their beginning; 0 if they do not.
+func repetitions(tokens []tokenizer.Token) float64 {
+	const leastEqual = 0.7 // a comma may stand for a full stop
+	for period := 1; 2*period <= len(tokens); period++ {
+		equal := 0
+		for i, t := range tokens[period:] {
+			if t == tokens[i] {
+				equal++
+			}
+		}
+		if float64(equal) >= leastEqual*float64(len(tokens)-period) {
+			return float64(len(tokens)) / float64(period)
+		}
+	}
+	return 0
+}
+
 // skipped returns how many seconds of a window an attempt passes over without text.
 func (r *transcription) skipped(w *window, a attempt) float64 {
 	pieces, advance := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
@@ -100,6 +146,9 @@ func (r *transcription) decodeOnce(
 	}
 	h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
 	a := newAttempt(r.t.model.Tokenizer, d, temperature)
+	if a.repeated, err = r.saidRepeatedly(ctx, w, a); err != nil {
+		return attempt{}, err
+	}
 	r.recordAttempt(w, a, time.Since(began))
 	r.log.Debug("decoded", "seek", w.seek, "temperature", temperature, "sequences", o.Search.Size(),
 		"tokens", len(a.tokens), "avg_logprob", a.logProb, "compression_ratio", a.compression,
@@ -186,7 +235,9 @@ func upstreamText(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
 }
 
 // repetitive, unlikely and speechless are the three gates.
-func (o *Options) repetitive(a attempt) bool { return a.compression > o.MaxCompressionRatio }
+func (o *Options) repetitive(a attempt) bool {
+	return !a.repeated && a.compression > o.MaxCompressionRatio
+}
 func (o *Options) unlikely(a attempt) bool   { return a.logProb < o.MinLogProb }
 func (o *Options) speechless(a attempt) bool { return a.noSpeech > o.MaxNoSpeech }
 
@@ -222,7 +273,12 @@ func (o *Options) isDoubtful(a attempt) bool {
 // Source: SYSTRAN/faster-whisper@1.2.1 faster_whisper/transcribe.py, generate_with_fallback. It keeps the
 // likeliest if all are repetitive.
 func (o *Options) best(all []attempt) attempt {
-	excess := func(a attempt) float64 { return max(0, a.compression-o.MaxCompressionRatio) }
+	excess := func(a attempt) float64 {
+		if !o.repetitive(a) {
+			return 0
+		}
+		return a.compression - o.MaxCompressionRatio
+	}
 	return slices.MaxFunc(all, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(excess(b), excess(a)), cmp.Compare(a.logProb, b.logProb))
 	})

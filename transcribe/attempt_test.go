@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"verity/assistant"
+	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -139,6 +140,42 @@ func TestJudge(t *testing.T) {
 		r := newAttempt(tok, decodedWindow{Result: assistant.Result{Choices: tt.choices}}, 0)
 		if len(r.tokens) != tt.tokens || r.logProb != tt.logProb {
 			t.Errorf("%s: %d tokens of %v, want %d of %v (%s)", tt.name, len(r.tokens), r.logProb, tt.tokens, tt.logProb, tt.why)
+		}
+	}
+}
+
+// TestSaidRepeatedly tells a refrain from a loop of the model, over sound of a few utterances.
+func TestSaidRepeatedly(t *testing.T) {
+	tok := multilingual(t)
+	pcm, err := openSound(t, "../model/base/jfk.flac").Samples(11 * audio.SampleRate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refrain := strings.Repeat(" Ask what you can do.", 5)
+	for _, tt := range []struct {
+		why       string
+		text      string
+		end       int // steps of 0.02 s
+		logProb   float32
+		pcm       []float32
+		unlimited bool // no end-of-text
+		want      bool
+	}{
+		{"a refrain", refrain, 550, -0.2, pcm, false, true},
+		{"said more often than anybody speaks", strings.Repeat(refrain, 6), 550, -0.2, pcm, false, false},
+		{"unlikely", refrain, 550, -0.9, pcm, false, false},
+		{"it covers the beginning alone", refrain, 200, -0.2, pcm, false, false},
+		{"without an end", refrain, 550, -0.2, pcm, true, false},
+		{"nobody speaks", refrain, 550, -0.2, make([]float32, len(pcm)), false, false},
+	} {
+		d := said(tok, 0, tt.text, tt.end, tt.logProb, 0)
+		if tt.unlimited {
+			d.Choices = d.Choices[:len(d.Choices)-1]
+		}
+		r := &transcription{t: &Transcriber{opt: Options{}.WithDefaults(), model: &Model{Tokenizer: tok}}, src: spokenRamp{pcm: tt.pcm}}
+		got, err := r.saidRepeatedly(t.Context(), &window{size: 1100}, newAttempt(tok, d, 0))
+		if got != tt.want || err != nil {
+			t.Errorf("%s: got %v, %v; want %v", tt.why, got, err, tt.want)
 		}
 	}
 }

@@ -201,7 +201,8 @@ const maxPromptTemperature = 0.5
 // appendWindow adds the segments of a window to the transcript.
 func (r *transcription) appendWindow(w *window) {
 	r.numberSegments(w.segments)
-	r.appendSegments(w.segments, w.language, w.attempt.failed || w.attempt.temperature > maxPromptTemperature)
+	a := w.attempt // as a prompt, repetition would go on
+	r.appendSegments(w.segments, w.language, a.failed || a.repeated || a.temperature > maxPromptTemperature)
 }
 
 // appendSegments adds segments to the transcript and to the text that later windows continue,
