@@ -425,8 +425,8 @@ func TestNoHome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, ok := planted.Find("tiny"); !ok {
-		t.Fatal("the planted model is none")
+	if _, ok := planted.Find("tiny"); !ok || planted.Assistant("large-v2") != "openai/whisper-tiny" || planted.Assistant("large-v3") != "" {
+		t.Fatal("the planted model is none, or not the one for large-v2")
 	}
 	c := FromEnv()
 	_, found := c.Find("tiny")
