@@ -3,6 +3,7 @@ package verity_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -43,6 +44,22 @@ func ExampleModel_With() {
 	for _, turn := range t.Turns {
 		fmt.Printf("%.1f to %.1f s: %s:%s\n", turn.Start, turn.End, turn.Speaker, turn.Text)
 	}
+}
+
+// Samples that nobody divided by 32768 are an error, which says where they are.
+func ExampleModel_TranscribeSamples() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	samples := []float32{0, 12, 300}
+	_, err = m.TranscribeSamples(ctx, samples)
+	if bad := (*audio.SampleError)(nil); errors.As(err, &bad) {
+		fmt.Println("sample", bad.Index, "is", bad.Value)
+	}
+	// Output: sample 2 is 300
 }
 
 // Speakers whose voices are known get their names.

@@ -324,19 +324,10 @@ func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) 
 	return m.transcribe(ctx, clip, err)
 }
 
-// TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate. None have an empty text. NaN is silence, and
-// the transcript says that the sound is damaged there. Samples of integers, which nobody divided, are refused.
+// TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate. None have an empty text. NaN, and samples of
+// integers that nobody divided, are a *[audio.SampleError].
 func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*transcript.Transcript, error) {
-	var peak float32
-	for _, x := range samples {
-		if x = max(x, -x); x > peak { // not for NaN
-			peak = x
-		}
-	}
-	if peak > 32 { // as Python's package has it; loud sound may exceed 1
-		return nil, fmt.Errorf("samples: got samples up to %g, want -1 to 1; divide samples of 16 bits by 32768", peak)
-	}
-	return m.transcribe(ctx, audio.FromSamples("samples", samples), nil)
+	return m.transcribe(ctx, audio.FromSamples("samples", samples), audio.CheckSamples(samples))
 }
 
 // Decoding returns the options of decoding that Open or With got.

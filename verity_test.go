@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -270,11 +271,18 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestSamplesOfIntegers: samples that nobody divided are refused, as by Python's package.
-func TestSamplesOfIntegers(t *testing.T) {
-	_, err := (&verity.Model{}).TranscribeSamples(t.Context(), []float32{0, -300})
-	if want := "samples: got samples up to 300, want -1 to 1; divide samples of 16 bits by 32768"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
+// TestSampleError: samples that nobody divided, and those that are no numbers, are refused, as by Python's package.
+func TestSampleError(t *testing.T) {
+	nan := float32(math.NaN())
+	for text, samples := range map[string][]float32{
+		"samples: got -300 at index 1, want -1 to 1; divide samples of 16 bits by 32768": {0, -300, nan},
+		"samples: got NaN at index 2, want -1 to 1; replace it by 0 for silence":         {0, 32, nan},
+		"samples: got -Inf at index 0, want -1 to 1; replace it by 0 for silence":        {float32(math.Inf(-1))},
+	} {
+		_, err := (&verity.Model{}).TranscribeSamples(t.Context(), samples)
+		if bad := new(audio.SampleError); !errors.As(err, &bad) || err.Error() != text {
+			t.Errorf("got %v, want %s", err, text)
+		}
 	}
 }
 

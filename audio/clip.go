@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -194,6 +195,33 @@ func FromSamples(name string, pcm []float32) *Clip {
 	st := &stream{newFile(nil, 0, 0), mix, mix}
 	whole := &chain{first: st, now: st}
 	return &Clip{name: name, src: whole, whole: whole}
+}
+
+// loudest is what no sound exceeds: more are samples of integers that nobody divided. Loud sound may exceed 1.
+const loudest = 32
+
+// CheckSamples returns a *[SampleError] for the first sample that is no number, or none of sound from -1 to 1.
+func CheckSamples(pcm []float32) error {
+	for i, x := range pcm {
+		if !(x >= -loudest && x <= loudest) { // nor NaN
+			return &SampleError{Index: int64(i), Value: x}
+		}
+	}
+	return nil
+}
+
+// A SampleError reports a sample in memory that cannot be sound.
+type SampleError struct {
+	Index int64 // of the sample, from 0
+	Value float32
+}
+
+func (e *SampleError) Error() string {
+	remedy := "; divide samples of 16 bits by 32768"
+	if x := float64(e.Value); math.IsNaN(x) || math.IsInf(x, 0) {
+		remedy = "; replace it by 0 for silence"
+	}
+	return fmt.Sprintf("samples: got %g at index %d, want -1 to 1%s", e.Value, e.Index, remedy)
 }
 
 // samples is sound in memory, as a container and a codec.

@@ -90,7 +90,12 @@ if sys.argv[3:] == ["arrays"]:
     assert model.transcribe(decoded).text == plain.text
     assert (verity_asr.decode_audio(digits.read_bytes(), split_stereo=False) == decoded).all()
     fails(verity_asr.AudioError, "the bytes", lambda: verity_asr.decode_audio(b"no sound" * 9))
-    fails(verity_asr.OptionError, "want 16000", lambda: verity_asr.decode_audio(digits, 8000))
+    half, both = verity_asr.decode_audio(digits, 8000), verity_asr.decode_audio(digits, split_stereo=True)
+    assert half.dtype == "float32" and abs(len(half) - len(decoded) / 2) <= 1 and model.transcribe(half, sampling_rate=8000).text, half
+    assert (both[0] == both[1]).all() and abs(both[0] - decoded * 0.5**0.5).max() < 1e-6
+    fails(verity_asr.OptionError, "want a whole number", lambda: verity_asr.decode_audio(digits, 0))
+    for bad in (numpy.array([0, float("nan")]), [0.0, float("inf")]):
+        fails(verity_asr.OptionError, "got a sample of", lambda bad=bad: model.transcribe(bad))
     fails(FileNotFoundError, "nowhere.wav", lambda: verity_asr.decode_audio("nowhere.wav"))
     fails(verity_asr.OptionError, "got 2 channels, want one: pass audio.mean(axis=0)", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
     fails(verity_asr.OptionError, "divide samples of 16 bits by 32768", lambda: model.transcribe(numpy.array(samples, dtype="float32")))

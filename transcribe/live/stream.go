@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"slices"
@@ -270,7 +271,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Sound yields mono samples at audio.SampleRate as they arrive, then io.EOF. *audio.Clip implements it.
+// Sound yields mono samples from -1 to 1 at audio.SampleRate as they arrive, then io.EOF. *audio.Clip implements it. Other
+// samples are a *audio.SampleError.
 type Sound interface {
 	Read(dst []float32) (int, error)
 }
@@ -311,8 +313,13 @@ func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) it
 // addAll adds the sound to s until it ends or fails, and returns why.
 func (s *Stream) addAll(ctx context.Context, sound Sound) error {
 	defer s.Close()
+	_, file := sound.(*audio.Clip) // which has mended its samples
 	for b := make([]float32, audio.SampleRate/10); ; {
 		n, err := sound.Read(b)
+		if bad := (*audio.SampleError)(nil); !file && errors.As(audio.CheckSamples(b[:n]), &bad) {
+			bad.Index += s.Len()
+			n, err = int(bad.Index-s.Len()), bad
+		}
 		s.Add(b[:n])
 		if err != nil {
 			s.Commit()

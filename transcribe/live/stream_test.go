@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,5 +61,25 @@ func TestPhraseLength(t *testing.T) {
 		if got := PhraseLength(words[from:], false); got != want {
 			t.Errorf("from word %d: %d, want %d", from, got, want)
 		}
+	}
+}
+
+// readFunc is a Sound.
+type readFunc func(dst []float32) (int, error)
+
+func (f readFunc) Read(dst []float32) (int, error) { return f(dst) }
+
+// TestSampleError: live sound ends with an error at a sample that is none, whose place counts from the beginning.
+func TestSampleError(t *testing.T) {
+	reads := 0
+	s := NewStream(&Transcriber{}, nil)
+	err := s.addAll(t.Context(), readFunc(func(dst []float32) (int, error) {
+		if reads++; reads == 2 {
+			dst[3] = 300
+		}
+		return 100, nil
+	}))
+	if bad := (*audio.SampleError)(nil); !errors.As(err, &bad) || bad.Index != 103 {
+		t.Errorf("error %v, want index 103", err)
 	}
 }

@@ -6,6 +6,7 @@ import array
 import contextlib
 import difflib
 import errno
+import math
 import os
 import re
 import shutil
@@ -62,7 +63,7 @@ def as_buffer(view: memoryview, sampling_rate: int, until: contextlib.ExitStack)
         return File(temporary(view.tobytes(), until), "the bytes")
     if view.ndim != 1 or view.format not in ("h", "f", "d"):
         raise OptionError(f"audio: got a buffer of format {view.format!r} with {view.ndim} dimensions, want one of h, f or d with 1")
-    samples = array.array("h" if view.format == "h" else "f", view.tolist())
+    samples = array.array("h", view.tolist()) if view.format == "h" else _floats(view.tolist())
     return File(temporary(_wav(samples, sampling_rate), until), "the samples")
 
 
@@ -110,19 +111,25 @@ def _floats(audio: Sequence[Any]) -> array.array[float]:
         samples = array.array("f", audio)
     except (TypeError, OverflowError) as e:
         raise OptionError(f"audio: got a {type(audio).__name__} of something else than floats from -1 to 1: {e}") from None
-    _check_peak(max(map(abs, samples), default=0))
+    _check_peak(next((x for x in samples if not math.isfinite(x)), max(map(abs, samples), default=0)))
     return samples
 
 
 def _check_peak(peak: float) -> None:
+    if not math.isfinite(peak):
+        raise OptionError(f"audio: got a sample of {peak}, want -1 to 1; numpy.nan_to_num(audio, posinf=0, neginf=0) makes silence of it")
     if peak > 32:
         raise OptionError(f"audio: got samples up to {peak:g}, want -1 to 1; divide samples of 16 bits by 32768")
 
 
-def _wav(samples: Any, rate: int) -> bytes:
-    """Returns a WAV file. samples is an array with tobytes, of int16 or float32."""
+def check_rate(rate: int) -> None:
     if not isinstance(rate, int) or isinstance(rate, bool) or not 1000 <= rate <= 1_000_000:
         raise OptionError(f"sampling_rate: got {rate!r}, want a whole number from 1000 to 1000000")
+
+
+def _wav(samples: Any, rate: int) -> bytes:
+    """Returns a WAV file. samples is an array with tobytes, of int16 or float32."""
+    check_rate(rate)
     if isinstance(samples, array.array) and sys.byteorder == "big":
         samples.byteswap()
     elif not isinstance(samples, array.array):

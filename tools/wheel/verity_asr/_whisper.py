@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _options
-from ._audio import Audio, as_file
-from ._errors import AudioError, OptionError
+from ._audio import Audio, as_file, check_rate
+from ._errors import AudioError
 from ._model import Model
 from ._process import log, program, python_words
 from ._results import Info, Segment
@@ -58,17 +58,35 @@ class VadOptions(TypedDict, total=False):
 
 
 def decode_audio(input_file: Audio, sampling_rate: int = 16000, split_stereo: bool = False) -> Any:
-    """Returns the samples of a recording as an array of numpy, float32: the mean of all channels, at 16,000 Hz.
+    """Returns the samples of a recording as an array of numpy, float32: the mean of all channels.
 
-    With split_stereo, it returns the left and the right channel.
+    With split_stereo, it returns the left and the right channel; of a recording with one channel both are that, at 0.707 of
+    its level, as ffmpeg and so faster-whisper make them. Verity decodes at 16,000 Hz, and another sampling_rate is made from that.
     """
-    if sampling_rate != 16000:
-        raise OptionError(f"sampling_rate: got {sampling_rate!r}, want 16000, the rate of Whisper")
+    check_rate(sampling_rate)
     with contextlib.ExitStack() as files:
-        file = as_file(input_file, sampling_rate, files)
-        if split_stereo:
-            return _decode(file.path, file.name, 1), _decode(file.path, file.name, 2)
-        return _decode(file.path, file.name, 0)
+        file = as_file(input_file, 16000, files)
+        if not split_stereo:
+            return _resampled(_decode(file.path, file.name, 0), sampling_rate)
+        left = _resampled(_decode(file.path, file.name, 1), sampling_rate)
+        try:
+            return left, _resampled(_decode(file.path, file.name, 2), sampling_rate)
+        except AudioError as e:
+            if "only 1 channel" not in str(e):
+                raise
+        left = left * left.dtype.type(0.5**0.5)
+        return left, left.copy()
+
+
+def _resampled(samples: Any, rate: int) -> Any:
+    """Returns samples of 16,000 Hz at another rate. The band that both have stays as it is."""
+    import numpy
+
+    if rate == 16000 or not len(samples):
+        return samples
+    length = max(round(len(samples) * rate / 16000), 1)
+    spectrum = numpy.fft.rfft(samples)[: length // 2 + 1]
+    return (numpy.fft.irfft(spectrum, length) * (length / len(samples))).astype("float32")
 
 
 def _decode(path: str, name: str, channel: int) -> Any:
