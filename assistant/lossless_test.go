@@ -196,6 +196,7 @@ func TestLosslessProcessors(t *testing.T) {
 		"penalty":    {rules: decoder.Repetition{Penalty: 1.5}},
 		"no repeat":  {rules: decoder.Repetition{NoRepeat: 1}},
 		"min tokens": {rules: decoder.Repetition{MinTokens: 24}},
+		"max tokens": {rules: decoder.Repetition{MaxTokens: 7}},
 		"top-k":      {top: decoder.Sampling{TopK: 2}},
 		"top-p":      {top: decoder.Sampling{TopP: 0.2}},
 		"all":        {decoder.Repetition{Penalty: 1.3, NoRepeat: 2, MinTokens: 20}, decoder.Sampling{TopK: 50, TopP: 0.9}, terms},

@@ -6,7 +6,7 @@ import (
 	"verity/tokenizer"
 )
 
-// Repetition prevents loops and early ends of text. The zero value changes nothing.
+// Repetition prevents loops, and early or late ends of text. The zero value changes nothing.
 //
 // Source: transformers 5.23, generation/logits_process.py:
 // RepetitionPenaltyLogitsProcessor, NoRepeatNGramLogitsProcessor and
@@ -24,6 +24,9 @@ type Repetition struct {
 	// MinTokens is the minimum number of tokens before end-of-text, timestamps included,
 	// prompt not. 0 turns it off.
 	MinTokens int
+
+	// MaxTokens is the maximum number of tokens before end-of-text, counted as MinTokens. 0 turns it off.
+	MaxTokens int
 }
 
 // rules returns the rules that are on, in the order of transformers'
@@ -38,6 +41,9 @@ func (r Repetition) rules(eot tokenizer.Token) []Rule {
 	}
 	if r.MinTokens > 0 {
 		rules = append(rules, minTokens{eot, r.MinTokens})
+	}
+	if r.MaxTokens > 0 {
+		rules = append(rules, maxTokens{eot, r.MaxTokens})
 	}
 	return rules
 }
@@ -83,5 +89,18 @@ type minTokens struct {
 func (r minTokens) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	if len(seen)-begin < r.n {
 		logits[r.eot] = negInf
+	}
+}
+
+// maxTokens forbids everything but end-of-text after n tokens were chosen.
+type maxTokens struct {
+	eot tokenizer.Token
+	n   int
+}
+
+func (r maxTokens) Apply(logits []float32, seen []tokenizer.Token, begin int) {
+	if len(seen)-begin >= r.n {
+		forbidAll(logits[:r.eot])
+		forbidAll(logits[r.eot+1:])
 	}
 }

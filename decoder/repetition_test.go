@@ -52,7 +52,7 @@ func TestProcessorsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := slices.Clone(c.Logits)
-		for _, r := range (Repetition{c.Options.Penalty, c.Options.NoRepeat, c.Options.MinTokens}).rules(head.EOT) {
+		for _, r := range (Repetition{c.Options.Penalty, c.Options.NoRepeat, c.Options.MinTokens, 0}).rules(head.EOT) {
 			r.Apply(got, c.Seen, c.Begin)
 		}
 		if temperature := c.Options.Temperature; temperature > 0 {
@@ -133,5 +133,22 @@ func TestForbiddenBehindDraft(t *testing.T) {
 	}
 	if err := s.Commit(t.Context(), []tokenizer.Token{9, tokenizer.None}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("commit of none: %v, want ErrForbidden", err)
+	}
+}
+
+// TestMaxTokens: after n tokens only end-of-text is possible, so a window has n at most, and MinTokens as many at least.
+func TestMaxTokens(t *testing.T) {
+	const eot, begin = 2, 1
+	rules := Repetition{MinTokens: 2, MaxTokens: 2}.rules(eot)
+	for chosen, want := range []([]bool){{true, true, false, true}, {true, true, false, true}, {false, false, true, false}, {false, false, true, false}} {
+		logits := make([]float32, 4)
+		for _, r := range rules {
+			r.Apply(logits, make([]tokenizer.Token, begin+chosen), begin)
+		}
+		for i, l := range logits {
+			if possible := l != negInf; possible != want[i] {
+				t.Errorf("after %d tokens: token %d possible is %v, want %v", chosen, i, possible, want[i])
+			}
+		}
 	}
 }

@@ -29,6 +29,7 @@ type metrics struct {
 	stages   *prometheus.CounterVec
 	batch    prometheus.Histogram
 	delay    prometheus.Histogram
+	first    prometheus.Histogram
 	late     prometheus.Counter
 	rejected *prometheus.CounterVec
 }
@@ -86,6 +87,9 @@ func newMetrics(s *Server) *metrics {
 		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "model", "stage"),
 		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
 			prometheus.ExponentialBuckets(1, 2, 7))),
+		first: auto.NewHistogram(histogram("first_token_seconds",
+			"Time from the start of a window to its first token, a mean for each transcription.",
+			prometheus.ExponentialBuckets(0.05, 2, 12))),
 		delay: auto.NewHistogram(histogram("live_delay_seconds",
 			"Time from the arrival of a word's end to its text, in realtime sessions.",
 			[]float64{0.1, 0.15, 0.25, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 6, 10, 15, 20, 30, 45})),
@@ -122,8 +126,11 @@ func (m *metrics) addStats(model string, t transcript.Stats) {
 	m.tokens.WithLabelValues(model).Add(float64(t.Tokens))
 	m.drafted.WithLabelValues(model).Add(float64(t.Drafts.Drafted))
 	m.accepted.WithLabelValues(model).Add(float64(t.Drafts.Accepted))
+	if first := t.Seconds.FirstToken(t.Work); first > 0 {
+		m.first.Observe(first)
+	}
 	for stage, seconds := range map[string]float64{
-		"mel": t.Seconds.Mel, "encode": t.Seconds.Encode, "cross_kv": t.Seconds.CrossKV, "decode": t.Seconds.Decode,
+		"mel": t.Seconds.Mel, "encode": t.Seconds.Encode, "cross_kv": t.Seconds.CrossKV, "prefill": t.Seconds.Prefill, "decode": t.Seconds.Decode - t.Seconds.Prefill,
 	} {
 		m.stages.WithLabelValues(model, stage).Add(seconds)
 	}

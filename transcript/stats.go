@@ -210,6 +210,14 @@ func (s *Seconds) ShareDecode(wall float64) {
 // Add adds the times of o.
 func (s *Seconds) Add(o Seconds) { addNumbers(s, o) }
 
+// FirstToken returns the seconds from the start of a window to its first token, on average; 0 if that is unknown.
+func (s Seconds) FirstToken(w Work) float64 {
+	if s.Prefill == 0 {
+		return 0
+	}
+	return Ratio(s.Mel+s.Encode+s.CrossKV, float64(w.Windows)) + Ratio(s.Prefill, float64(w.Attempts))
+}
+
 // addNumbers adds every field of o to that of sum: numbers, and slices of counts element by element.
 // It uses reflection so that a new field cannot be forgotten. A field of another kind panics.
 func addNumbers[T any](sum *T, o T) {

@@ -315,8 +315,8 @@ func (s *Set) Score() *Score {
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.GBPS, r.BytesPerToken = s.read.Rate()/1e9, transcript.Ratio(float64(s.read.Bytes), float64(r.Work.Tokens))
-	if t, w := r.Seconds, r.Work; t.Prefill > 0 && !r.Overlaps() {
-		r.FirstToken = transcript.Ratio(t.Mel+t.Encode+t.CrossKV, float64(w.Windows)) + transcript.Ratio(t.Prefill, float64(w.Attempts))
+	if !r.Overlaps() {
+		r.FirstToken = r.Seconds.FirstToken(r.Work)
 	}
 	if d := r.Drafting; r.DraftOperations != nil && d.Drafted > 0 {
 		rows := float64(d.Rounds+d.Drafted) + float64(d.Drafted)*(*r.DraftOperations) + float64(r.Work.Windows)*r.WindowOperations

@@ -49,7 +49,8 @@ var draftRows = []*Option{
 			"same distribution, but different text, which also depends on the draft length"},
 	{Name: "measure-alpha",
 		Help: "compare the model's and assistant's distributions at every drafted token. Statistics then include the " +
-			"mean of Σ min(p, q), the theoretical acceptance rate α, at the window's temperature, or 1 if that is 0"},
+			"mean of Σ min(p, q), the chance that rejection sampling accepts a token, at the window's temperature, or 1 if " +
+			"that is 0. Measuring takes time, which no other time includes"},
 }
 
 // AssistantFlags choose what drafts tokens for the model, and how many.

@@ -21,8 +21,8 @@ its own precision.
 
 Variants of the same precision must be bit-identical: tokens, log-probabilities, no-speech
 probabilities, temperatures, segment times and texts. If nothing was drafted, equality
-proves nothing, and the result is "inconclusive". Between precisions, compare counts the
-tokens and word errors that differ, with a confidence interval for the paired
+proves nothing, and the result is "inconclusive". Between precisions, and with --sampler
+rejection, which keeps the distribution of texts and not the text, compare counts the tokens and word errors that differ, with a confidence interval for the paired
 difference.
 
 Two speed-ups are measured: decoding alone, and the whole path from audio to text. Each
@@ -32,11 +32,12 @@ whose interval contains 1 is inconclusive. Noise is the ratio of the encoding ti
 which is the same work in both variants: gains of that size mean nothing. The table of variants
 shows tokens per second, bytes read per token, read bandwidth and memory.
 
-If --assistant is given several times, there is a variant for each, and a table of what the
-theory of speculative decoding expects of each: α, the share of judged draft tokens that
-were right; c, the time of drafting a token, in steps of the model; the best draft
-length γ if a pass of any length takes one step; E, the tokens of a round at that
-length; and the speed-up of decoding and the operations per token that follow.
+A table shows what the theory of speculative decoding expects of the assistant: α, the share of
+judged draft tokens that were right; c, the time of drafting a token, in steps of the model; γ,
+the mean length of a draft; E, the tokens of a round; the speed-up of decoding that follows
+from the measured times of passes; the one that was measured; and the paper's own, for which a
+pass of any length takes one step. A second table has constant draft lengths. If --assistant is
+given several times, there is a variant for each.
 
 If --draft-tokens is given several times, there is a variant for each, and the first is also
 compared with each of the others.

@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
       patience, length_penalty     of beam search
       best_of, top_k, top_p, seed  of sampling above temperature 0
       repetition_penalty, no_repeat_ngram_size   against repetitions
+      max_new_tokens               of a window
 
     Thresholds of a window's text:
       compression_ratio_threshold  2.4; more repetition is a failure
@@ -104,6 +105,7 @@ class Options(TypedDict, total=False):
     seed: int
     repetition_penalty: float
     no_repeat_ngram_size: int
+    max_new_tokens: Optional[int]
     compression_ratio_threshold: Optional[float]
     logprob_threshold: Optional[float]
     log_prob_threshold: Optional[float]
@@ -237,7 +239,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _whole), "patience": ("patience", _number),
     "best_of": ("best-of", _whole), "length_penalty": ("length-penalty", _number),
     "repetition_penalty": ("repetition-penalty", _number), "no_repeat_ngram_size": ("no-repeat-ngram-size", _whole),
-    "top_k": ("top-k", _whole), "top_p": ("top-p", _number), "seed": ("seed", _whole), "suppress_tokens": ("suppress-tokens", _ids),
+    "max_new_tokens": ("max-new-tokens", _whole), "top_k": ("top-k", _whole), "top_p": ("top-p", _number), "seed": ("seed", _whole), "suppress_tokens": ("suppress-tokens", _ids),
     "compression_ratio_threshold": ("compression-ratio-threshold", _number),
     "logprob_threshold": ("logprob-threshold", _number), "log_prob_threshold": ("logprob-threshold", _number),
     "no_speech_threshold": ("no-speech-threshold", _number),
@@ -263,7 +265,6 @@ _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "log_progress": ((None, False, True), ""),
     "suppress_blank": ((True,), "a window never begins with a blank"),
     "max_initial_timestamp": ((1, None), "it is always 1 s, as in openai-whisper"),
-    "max_new_tokens": ((None,), "a window has at most 224 tokens; clip_timestamps limits the audio"),
     "sample_len": ((None,), "a window has at most 224 tokens; clip_timestamps limits the audio"),
     "chunk_length": ((None, 30), "a window has 30 s; audio_context makes it shorter"),
     "prompt": ((None,), "use initial_prompt"),
