@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"math"
+
+	"verity/internal/output"
 )
 
 // A sampleCache is a signal that is decoded only once: its samples are stored in a temporary file during the first pass,
@@ -15,12 +17,12 @@ import (
 // A signal that is longer than maxStored, or cannot be stored, as on a full disk, is decoded again.
 type sampleCache struct {
 	src      mono
-	rescaled func() bool // the next pass would differ
-	most     int64       // samples that are stored
-	begun    bool        // something has been read
-	stored   *tempFile   // nil if nothing is stored
-	whole    bool        // all samples are
-	n        int64       // how many are
+	rescaled func() bool  // the next pass would differ
+	most     int64        // samples that are stored
+	begun    bool         // something has been read
+	stored   *output.Temp // nil if nothing is stored
+	whole    bool         // all samples are
+	n        int64        // how many are
 	out      *bufio.Writer
 	in       *bufio.Reader // of a later pass
 	bytes    []byte
@@ -47,7 +49,7 @@ func (c *sampleCache) read(dst []float32) (int, error) {
 	}
 	if !c.begun {
 		c.begun = true
-		if f, err := newTempFile(); err == nil {
+		if f, err := output.NewTemp("", tempPattern); err == nil {
 			c.stored, c.out = f, bufio.NewWriter(f)
 		}
 	}
@@ -95,7 +97,7 @@ func (c *sampleCache) close() error {
 	if c.stored == nil {
 		return nil
 	}
-	err := c.stored.close()
+	err := c.stored.Close()
 	c.stored, c.whole, c.out, c.in, c.n = nil, false, nil, nil, 0
 	return err
 }

@@ -3,11 +3,15 @@ package audio
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"verity/internal/output"
 )
+
+// tempPattern names temporary files.
+const tempPattern = "verity-audio-*"
 
 // OpenReader opens sound that can be read only once, such as standard input. It copies the sound to a spill
 // file, a temporary one, which is gone after Close. Name is used in errors. An unreadable format is refused
@@ -18,21 +22,21 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 			return nil, named(name, errDirectory)
 		}
 	}
-	f, err := newTempFile()
+	f, err := output.NewTemp("", tempPattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
 	}
 	c, err := in.spill(ctx, name, r, f)
 	if err != nil {
-		f.close()
+		f.Close()
 		return nil, named(name, err)
 	}
-	c.closers = append(c.closers, f.close)
+	c.closers = append(c.closers, f.Close)
 	return c, nil
 }
 
 // spill copies sound to a file and opens that.
-func (in Input) spill(ctx context.Context, name string, r io.Reader, f *tempFile) (*Clip, error) {
+func (in Input) spill(ctx context.Context, name string, r io.Reader, f *output.Temp) (*Clip, error) {
 	p := &pipe{r: io.TeeReader(r, f)}
 	k, head, err := in.detect(newFile(p, 0, unknownSize))
 	if err != nil {
@@ -88,32 +92,4 @@ func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip
 	}
 	c.live, c.src = true, c.whole // it is read once
 	return c, nil
-}
-
-// A tempFile is gone after close.
-type tempFile struct {
-	*os.File
-	path string // empty if the file has been unlinked already
-}
-
-func newTempFile() (*tempFile, error) {
-	f, err := os.CreateTemp("", "verity-audio-*")
-	if err != nil {
-		return nil, err
-	}
-	t := &tempFile{File: f}
-	// A file that is unlinked while it is open goes with the process, however that ends. Some systems do not
-	// allow it.
-	if os.Remove(f.Name()) != nil {
-		t.path = f.Name()
-	}
-	return t, nil
-}
-
-func (t *tempFile) close() error {
-	err := t.Close()
-	if t.path != "" {
-		err = errors.Join(err, os.Remove(t.path))
-	}
-	return err
 }

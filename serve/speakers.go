@@ -232,7 +232,7 @@ func (s *Server) voiceOf(ctx context.Context, name string, file *upload, m *tran
 	}
 	sound := s.opt.Sound
 	sound.MaxDuration = maxReferenceTime
-	clip, err := sound.OpenFile(ctx, "the reference", file.file)
+	clip, err := sound.OpenFile(ctx, "the reference", file.file.File)
 	if err != nil {
 		return fail(err)
 	}

@@ -67,7 +67,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	sound := s.opt.Sound
 	sound.Raw = q.rawRate
 	sound.Track = q.track
-	clip, err := sound.OpenFile(ctx, q.String(), q.file.file)
+	clip, err := sound.OpenFile(ctx, q.String(), q.file.file.File)
 	if err != nil {
 		return err
 	}

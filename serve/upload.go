@@ -5,10 +5,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"verity/internal/output"
 )
 
 const (
@@ -28,21 +29,19 @@ type uploadStore struct {
 
 // An upload is the sound that a client uploads.
 type upload struct {
-	file  *os.File
+	file  *output.Temp
 	store *uploadStore
-	named bool // the system could not unlink it while open: remove does
 	size  int64
 	limit int64
 }
 
-// create returns an empty file for at most limit bytes. The file is unlinked at once where the system
-// allows that, so that nothing is left however the process ends.
+// create returns an empty file for at most limit bytes.
 func (s *uploadStore) create(limit int64) (*upload, error) {
-	f, err := os.CreateTemp(s.dir, "verity-upload-*")
+	f, err := output.NewTemp(s.dir, "verity-upload-*")
 	if err != nil {
 		return nil, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
-	return &upload{file: f, store: s, named: os.Remove(f.Name()) != nil, limit: limit}, nil
+	return &upload{file: f, store: s, limit: limit}, nil
 }
 
 // Write appends sound. Its errors are problems.
@@ -66,9 +65,6 @@ func (f *upload) Write(b []byte) (int, error) {
 // remove closes and removes the file.
 func (f *upload) remove() {
 	f.file.Close()
-	if f.named {
-		os.Remove(f.file.Name())
-	}
 	f.store.used.Add(-f.size)
 }
 

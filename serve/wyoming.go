@@ -299,7 +299,7 @@ func (x *wyomingConn) transcribeSound(ctx context.Context) (
 	if err != nil {
 		return nil, 0, err
 	}
-	clip, err := s.opt.Sound.OpenFile(ctx, "the sound", x.sound.file)
+	clip, err := s.opt.Sound.OpenFile(ctx, "the sound", x.sound.file.File)
 	if err != nil {
 		return nil, 0, err
 	}
