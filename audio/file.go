@@ -30,15 +30,15 @@ func newFile(r io.ReaderAt, from, end int64) *file {
 // ReadAt implements io.ReaderAt. It returns io.EOF only at the end of the file; if r ends earlier, the error is
 // another.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
-	n, err := f.read(b, at)
+	n, err := f.fill(b, at)
 	if err == nil && n < len(b) {
 		err = io.EOF
 	}
 	return n, err
 }
 
-// read fills b up to the end of the file. The end of a stream sets the size.
-func (f *file) read(b []byte, at int64) (int, error) {
+// fill fills b up to the end of the file. The end of a stream sets the size.
+func (f *file) fill(b []byte, at int64) (int, error) {
 	b = b[:max(0, min(int64(len(b)), f.size-at))]
 	n, err := f.r.ReadAt(b, f.from+at)
 	switch {
@@ -75,7 +75,7 @@ func (f *file) bytes(at, n int64) ([]byte, error) {
 // head returns up to sniffLen bytes from a place on.
 func (f *file) head(at int64) []byte {
 	b := make([]byte, sniffLen)
-	n, _ := f.read(b, at)
+	n, _ := f.fill(b, at)
 	return b[:n]
 }
 

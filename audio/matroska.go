@@ -82,7 +82,7 @@ type mkvReader struct {
 func openMatroska(f *file) (container, codec, error) {
 	m := &mkvReader{file: f, in: f.cursor(0), scale: 1e6, first: math.Inf(1)}
 	for !m.inCluster {
-		if _, err := m.element(); err == io.EOF {
+		if err := m.element(); err == io.EOF {
 			break
 		} else if err != nil {
 			return nil, nil, err
@@ -136,7 +136,7 @@ func (m *mkvReader) fill(packets int) {
 			m.end = io.EOF
 			return
 		}
-		if _, m.end = m.element(); errors.Is(m.end, ErrMalformed) {
+		if m.end = m.element(); errors.Is(m.end, ErrMalformed) {
 			m.end = m.resume(at, m.end)
 		}
 		if at < m.segment && m.at > m.segment && m.end == nil {
@@ -159,12 +159,12 @@ func (m *mkvReader) resume(at int64, why error) error {
 	return nil
 }
 
-// element reads one element and returns its id.
-func (m *mkvReader) element() (uint64, error) {
+// element reads one element.
+func (m *mkvReader) element() error {
 	at := m.at
 	id, length, err := m.head()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	switch id {
 	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo: // their elements come next
@@ -174,25 +174,25 @@ func (m *mkvReader) element() (uint64, error) {
 		} else if id == mkvCluster && length <= math.MaxInt64/2 {
 			m.cluster = end
 		}
-		return id, nil
+		return nil
 	case mkvEntry:
 		if m.tracks = append(m.tracks, mkvTrack{}); len(m.tracks) > maxMKVTracks {
-			return 0, malformed("Matroska tracks", fmt.Sprintf("at most %d", maxMKVTracks), "more")
+			return malformed("Matroska tracks", fmt.Sprintf("at most %d", maxMKVTracks), "more")
 		}
-		return id, nil
+		return nil
 	case mkvSimpleBlock, mkvBlock:
 		if m.isForeign() { // a picture may be large
-			return id, m.skip(at, id, length)
+			return m.skip(at, id, length)
 		}
 		fallthrough
 	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvDiscard, mkvEncodings, mkvTime, mkvScale:
 		b, err := m.body(at, id, length)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		return id, m.set(id, b, at)
+		return m.set(id, b, at)
 	}
-	return id, m.skip(at, id, length)
+	return m.skip(at, id, length)
 }
 
 // head reads the id of an element, with its length marker, and its size, which is unknown if it is all ones.

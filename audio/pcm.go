@@ -115,7 +115,7 @@ func (p *pcmReader) unread() error {
 	at := l.end
 	at += at & 1                                               // a chunk is padded
 	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
-	n, _ := f.read(b, at)
+	n, _ := f.fill(b, at)
 	for c, err := range f.chunks(at) {
 		if err != nil || c.claimed != c.size || !isText([]byte(c.id)) {
 			break

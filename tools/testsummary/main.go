@@ -28,7 +28,7 @@ func main() {
 	}
 	if err == nil {
 		s := summary{out: os.Stdout, lines: map[string][]line{}, skipped: map[string]int{}}
-		s.read(out)
+		s.addAll(out)
 		err = cmd.Wait()
 		s.end()
 		if name := os.Getenv("VERITY_SKIPPED"); name != "" {
@@ -56,7 +56,7 @@ type summary struct {
 	failed  []string
 }
 
-func (s *summary) read(r io.Reader) {
+func (s *summary) addAll(r io.Reader) {
 	lines := bufio.NewReader(r)
 	for {
 		raw, err := lines.ReadBytes('\n')

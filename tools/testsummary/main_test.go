@@ -9,7 +9,7 @@ import (
 func TestSummary(t *testing.T) {
 	var out strings.Builder
 	s := summary{out: &out, lines: map[string][]line{}, skipped: map[string]int{}}
-	s.read(strings.NewReader(`{"Action":"output","Package":"a","Test":"TestX","Output":"    x_test.go:1: needs ffmpeg: it is not installed\n"}
+	s.addAll(strings.NewReader(`{"Action":"output","Package":"a","Test":"TestX","Output":"    x_test.go:1: needs ffmpeg: it is not installed\n"}
 {"Action":"skip","Package":"a","Test":"TestX"}
 {"Action":"output","Package":"b","Test":"TestPasses","Output":"quiet\n"}
 {"Action":"pass","Package":"b","Test":"TestPasses"}

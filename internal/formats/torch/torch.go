@@ -71,17 +71,17 @@ func parse(b []byte) (any, error) {
 		}
 		a.folder, a.files[name] = folder, f
 	}
-	if order, err := a.read("byteorder"); err == nil && string(order) != "little" {
+	if order, err := a.content("byteorder"); err == nil && string(order) != "little" {
 		return nil, fmt.Errorf("its numbers are %.20q-endian, want little", order)
 	}
-	program, err := a.read("data.pkl")
+	program, err := a.content("data.pkl")
 	if err == nil && len(program) > maxPickle {
 		err = fmt.Errorf("data.pkl has %d bytes, at most %d are allowed", len(program), maxPickle)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return run(program, func(key string) ([]byte, error) { return a.read("data/" + key) })
+	return run(program, func(key string) ([]byte, error) { return a.content("data/" + key) })
 }
 
 // An archive is the files of a zip archive, by name without the top folder.
@@ -91,8 +91,8 @@ type archive struct {
 	files  map[string]*zip.File
 }
 
-// read returns the content of a file, a view of the archive.
-func (a *archive) read(name string) ([]byte, error) {
+// content returns that of a file, a view of the archive.
+func (a *archive) content(name string) ([]byte, error) {
 	f := a.files[name]
 	if f == nil {
 		return nil, fmt.Errorf("there is no %.40q in the archive", name)

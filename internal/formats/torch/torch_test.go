@@ -186,7 +186,7 @@ func FuzzPickle(f *testing.F) {
 	f.Add([]byte("\x80\x02" + tensorOf("FloatStorage", 4, 1, "K\x01K\x03", "K\x09K\x01") + "."))
 	if b, err := os.ReadFile("../../../model/testdata/foreign/model.pt"); err == nil {
 		if z, err := zip.NewReader(bytes.NewReader(b), int64(len(b))); err == nil {
-			if program, err := (&archive{b: b, files: map[string]*zip.File{"data.pkl": z.File[0]}}).read("data.pkl"); err == nil {
+			if program, err := (&archive{b: b, files: map[string]*zip.File{"data.pkl": z.File[0]}}).content("data.pkl"); err == nil {
 				f.Add(program)
 			}
 		}
