@@ -44,15 +44,16 @@ var textRows = []*Option{
 		Set:  func(d *Decoding, v Value) { d.WithoutTimestamps = v.On },
 		Help: "decode text without timestamps; each window becomes one segment"},
 	{Name: "suppress-tokens", Kind: List, Arg: "ids", Default: "auto", Check: checks(tokenIDs), Scope: Configurable,
-		Field: "SuppressTokens", Set: setTokens,
+		Field: "SuppressTokens", Set: func(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) },
 		Help: "token ids that are never chosen, separated by commas; -1 means symbols that are not spoken, auto the " +
 			"model's own list"},
 	{Name: "suppress-expression", Kind: Text, Arg: "expression", Max: maxPath, Check: checks(expression),
-		Scope: Configurable, Field: "SuppressExpression", Set: setExpression,
+		Scope: Configurable, Field: "SuppressExpression", Set: func(d *Decoding, v Value) { d.SuppressExpression, _ = expression(v.Text) },
 		Help: "never choose tokens that this regular expression matches in full, leading space included. For example, " +
 			"' ?[0-9]+' makes the model spell out numbers"},
 	{Name: "audio-context", Kind: List, Arg: "positions", Default: "all", Choices: []string{"all", "fit"},
-		Check: checkContext, Scope: Configurable, Field: "AudioContext", Set: setContext,
+		Check: checks(audioContext), Scope: Configurable, Field: "AudioContext",
+		Set: func(d *Decoding, v Value) { d.AudioContext, _ = audioContext(v.Text) },
 		Help: "encoder positions per window, 20 ms each, up to 1500; or fit: as many as the sound of a window " +
 			"needs, unless its text is in doubt. Faster for short files, but the text may differ because models were trained on 30 s"},
 	{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
@@ -149,7 +150,8 @@ var otherRows = []*Option{
 		Field: "TopP", Set: func(d *Decoding, v Value) { d.TopP = float32(v.Number) },
 		Help: "above temperature 0, choose only from the likeliest tokens that together have this PROBABILITY; 0 means " +
 			"all"},
-	{Name: "seed", Kind: Unsigned, Scope: Configurable, Field: "Seed", Set: setSeed,
+	{Name: "seed", Kind: Unsigned, Scope: Configurable, Field: "Seed",
+		Set:  func(d *Decoding, v Value) { d.Seed, _ = strconv.ParseUint(v.Text, 10, 64) },
 		Help: "random seed for sampling above temperature 0"},
 	{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: maxLine, Scope: Configurable, Needs: "word-timestamps",
 		Formats: subtitles, Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
@@ -240,10 +242,11 @@ func tokenIDs(text string) ([]tokenizer.Token, error) {
 	return list, nil
 }
 
-func setTokens(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) }
-
-// expression reads a regular expression.
+// expression reads a regular expression; an empty one is nil.
 func expression(text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
 	e, err := regexp.Compile(text)
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
 		return nil, fmt.Errorf("want a regular expression; this one has a %s: %s", wrong.Code, wrong.Expr)
@@ -251,31 +254,17 @@ func expression(text string) (*regexp.Regexp, error) {
 	return e, err
 }
 
-func setExpression(d *Decoding, v Value) {
-	if d.SuppressExpression = nil; v.Text != "" {
-		d.SuppressExpression, _ = expression(v.Text)
+// audioContext reads how many positions of the encoder a window has.
+func audioContext(text string) (int, error) {
+	switch n, err := strconv.Atoi(text); {
+	case text == "all":
+		return 0, nil
+	case text == "fit":
+		return transcribe.FitAudioContext, nil
+	case err == nil && n > 0 && n <= maxPositions:
+		return n, nil
 	}
-}
-
-func checkContext(text string) error {
-	if text == "all" || text == "fit" {
-		return nil
-	}
-	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > maxPositions {
-		return fmt.Errorf("want a number of positions from 1 to %d, fit or all", maxPositions)
-	}
-	return nil
-}
-
-func setContext(d *Decoding, v Value) {
-	switch v.Text {
-	case "all":
-		d.AudioContext = 0
-	case "fit":
-		d.AudioContext = transcribe.FitAudioContext
-	default:
-		d.AudioContext, _ = strconv.Atoi(v.Text)
-	}
+	return 0, fmt.Errorf("want a number of positions from 1 to %d, fit or all", maxPositions)
 }
 
 func setPad(d *Decoding, v Value) {
@@ -298,8 +287,6 @@ func setRepetition(d *Decoding, v Value) {
 		d.Repetition.Penalty = math.SmallestNonzeroFloat32
 	}
 }
-
-func setSeed(d *Decoding, v Value) { d.Seed, _ = strconv.ParseUint(v.Text, 10, 64) }
 
 // DecodingFlags returns a function that adds the flags of all decoding options in a scope. Together
 // with the model they decide the text.

@@ -199,21 +199,17 @@ func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	if err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
 		return fmt.Errorf("%s: changed while it was read: it is transcribed again when it is complete", show.Name(name))
 	}
-	if err = w.writeOutputs(name, t); err != nil {
-		s.wait = min(max(2*s.wait, minWait), maxWait)
-		w.seen[name] = s
-	}
-	return err
-}
-
-func (w *watchCommand) writeOutputs(name string, t *transcript.Transcript) error {
 	f, err := w.outputDir(name)
 	if err == nil {
 		err = f.make([]string{name})
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.write(name, t)
+		f.undo()
 	}
-	defer f.undo()
-	return f.write(name, t)
+	if err != nil {
+		s.wait = min(max(2*s.wait, minWait), maxWait)
+		w.seen[name] = s
+	}
+	return err
 }
