@@ -17,16 +17,9 @@ func TestServeUsage(t *testing.T) {
 		want string
 	}{
 		{"--queue -1", "--queue -1: must be from 0 to 100000"},
-		{"--batch 0", "--batch 0: must be from 1 to"},
-		{"--max-upload -3", "--max-upload -3: must be from 1 to 1048576 MiB"},
-		{"--max-upload 0", "--max-upload 0: must be from 1 to 1048576 MiB"},
 		{"--max-upload 5MB", "--max-upload 5MB: want a whole number from 1 to 1048576 MiB"},
-		{"--max-audio 60", "--max-audio 60: want a time with its unit, such as 90s, 10m or 1h30m"},
 		{"--max-audio 0s", "--max-audio 0s: must be above 0, up to 720h"},
-		{"--timeout -1m", "--timeout -1m: must be above 0, up to 720h"},
-		{"--timeout soon", "--timeout soon: want a time with its unit"},
 		{"--origin example.org", `--origin: got "example.org", want scheme and host, as https://example.org`},
-		{"--origin https://example.org/page", `--origin: got "https://example.org/page", want scheme and host`},
 		{"--wyoming 10300", "--wyoming 10300: want host:port"},
 		{"--origin https://www.*.org", `--origin: got "https://www.*.org", want scheme and host`},
 		{"--listen 8000", "--listen 8000: want host:port"},
@@ -60,8 +53,6 @@ func TestServeCheck(t *testing.T) {
 		{"--api-key-file", empty, 2, "there is no key in it"},
 		{"--api-key-file", empty + "x", 2, "there is no such file"},
 		{"--tls-cert", empty, 2, "holds no certificate"},
-		{"--origin", "x", 2, "want scheme and host"},
-		{"--model", "nowhere", 2, "no such directory or file"},
 	} {
 		code, out, stderr := program(t, nil, "serve", "--check", tt.flag, tt.value)
 		if code != tt.status || !strings.Contains(stderr, tt.want) || (code == 0) != strings.Contains(string(out), "all right") {

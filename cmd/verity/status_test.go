@@ -64,7 +64,7 @@ func TestStatusRule(t *testing.T) {
 			watch empty -o note.txt/x
 			watch empty -o out --model none
 			listen --model none
-			listen --output-file none/x.txt
+			listen --out none/x.txt
 			serve --model none
 			serve --check --model none
 			serve --check --listen none
