@@ -50,6 +50,7 @@ func TestServeCheck(t *testing.T) {
 		want        string
 	}{
 		{"--queue", "1", 0, ""},
+		{"--metrics", ":9000", 0, "anyone who can reach this machine can read the metrics"},
 		{"--api-key-file", empty, 2, "there is no key in it"},
 		{"--api-key-file", empty + "x", 2, "there is no such file"},
 		{"--tls-cert", empty, 2, "holds no certificate"},

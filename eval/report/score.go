@@ -1,6 +1,11 @@
 package report
 
-import "verity/transcript"
+import (
+	"strings"
+
+	"verity/internal/show"
+	"verity/transcript"
+)
 
 // A Score is the result of one set. Its JSON is verity.report/2.
 type Score struct {
@@ -85,6 +90,11 @@ func (s *Score) Overlaps() bool { return s.Elapsed < 0.99*s.Seconds.Total }
 type Failure struct {
 	ID    string `json:"id"`
 	Error string `json:"error"`
+}
+
+// String returns the id and the error, without the id in it, on one line.
+func (f Failure) String() string {
+	return show.Name(f.ID) + ": " + show.Line(strings.TrimPrefix(f.Error, f.ID+": "))
 }
 
 // UtteranceErrors are the errors in an utterance.

@@ -170,7 +170,7 @@ func (p painter) failures(s *Score, title string) {
 	}
 	fmt.Fprintf(p, "%s%s of %s failed\n", title, show.Count(s.Failed), show.Some(s.Utterances+s.Failed, "utterance"))
 	for _, f := range s.Failures {
-		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(strings.TrimPrefix(f.Error, f.ID+": ")))
+		fmt.Fprintf(p, "  %s\n", f)
 	}
 	if rest := s.Failed - len(s.Failures); rest > 0 {
 		fmt.Fprintf(p, "  and %s more\n", show.Count(rest))

@@ -174,12 +174,12 @@ func differText(c *report.Comparison) string {
 	return text + strings.Join(ids, ", ")
 }
 
-// failedText says how many utterances have failed.
-func failedText(n int) string {
-	if n == 1 {
-		return "1 utterance has failed"
+// failedText says how many utterances have failed, and why the first did.
+func failedText(s *report.Score) string {
+	if s.Failed == 1 {
+		return fmt.Sprintf("1 utterance has failed: %s", s.Failures[0])
 	}
-	return show.Count(n) + " utterances have failed"
+	return fmt.Sprintf("%s utterances have failed, the first: %s", show.Count(s.Failed), s.Failures[0])
 }
 
 // verdict returns the error that decides the exit status of a document: 3 before 1. It is no error
@@ -200,12 +200,10 @@ func verdict(d *report.Document) error {
 			faults = append(faults, fmt.Sprintf("%s in only one of %s and %s", show.Some(n, "utterance"), c.Names.Baseline, c.Names.Assisted))
 		}
 	}
-	failed := 0
-	for _, s := range d.Scores {
-		failed = max(failed, s.Failed)
-	}
-	if failed > 0 {
-		faults = append(faults, failedText(failed))
+	if len(d.Scores) > 0 {
+		if s := slices.MaxFunc(d.Scores, func(a, b *report.Score) int { return a.Failed - b.Failed }); s.Failed > 0 {
+			faults = append(faults, failedText(s))
+		}
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Shards.Incomplete(); lacking != "" {

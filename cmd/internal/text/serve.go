@@ -324,7 +324,9 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 			return cli.Usagef("--%s %s: %w", a.flag, a.address, err)
 		case a.flag == "metrics" && a.address == s.address:
 			return cli.Usagef("--metrics %s is the address of --listen; name another port", a.address)
-		case !others || a.flag == "metrics":
+		case !others:
+		case a.flag == "metrics":
+			logger.Warn("anyone who can reach this machine can read the metrics: they have no key", a.flag, a.address)
 		case a.flag == "wyoming":
 			logger.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", a.flag, a.address)
 		case s.keyFile == "":
