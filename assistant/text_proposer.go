@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"verity/tokenizer"
 )
 
 // A TextProposer is a Proposer that follows the output in a ReferenceText, window after
@@ -345,7 +347,7 @@ func (p *TextProposer) startsMidWord() bool {
 }
 
 // ended reports whether punctuation ends a sentence.
-func ended(marks string) bool { return strings.ContainsAny(marks, ".?!。？！") }
+func ended(marks string) bool { return strings.ContainsFunc(marks, tokenizer.IsSentenceEnd) }
 
 // endsSentence reports whether the last character of text ends a sentence.
 func endsSentence(text string) bool {

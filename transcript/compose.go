@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"verity/tokenizer"
@@ -219,7 +220,7 @@ func (c composer) cost(i, j int) float64 {
 		switch pause := c.words[k].start - c.words[k-1].end; {
 		case pause > 2:
 			cost += 8
-		case pause > 0.8 || EndsSentence(c.words[k-1].text):
+		case pause > 0.8 || EndsSentence(c.words[k-1].text, c.words[k].text):
 			cost++
 		}
 	}
@@ -230,22 +231,15 @@ func (c composer) cost(i, j int) float64 {
 	return cost + max(0, min(4, c.span(i, j)/max(room, 0.1)/c.cps-1))
 }
 
-// Marks that end a sentence or a clause, before closing quotes and brackets.
-const (
-	sentenceEnds = ".?!…。？！؟।"
-	clauseEnds   = ",;:—–、，；："
-	closing      = "\"'”’»)]」』"
-)
-
 // breakCost returns how bad an end before word j is.
 func (c composer) breakCost(j int) float64 {
 	if j == len(c.words) {
 		return 0
 	}
 	switch last := c.words[j-1]; {
-	case EndsSentence(last.text):
+	case EndsSentence(last.text, c.words[j].text):
 		return 0
-	case endsWith(last.text, clauseEnds), c.words[j].start-last.end > 0.5:
+	case endsClause(last.text), c.words[j].start-last.end > 0.5:
 		return 0.6
 	}
 	switch {
@@ -269,11 +263,33 @@ var bound = regexp.MustCompile(`(?i)^ ?(an?|the|this|that|these|those|some|such|
 var joins = regexp.MustCompile(`(?i)^ ?(and|or|but|that|which|who|whom|whose|when|where|while|because|if|` +
 	`und|oder|aber|dass|weil|wenn|en|maar|dat|omdat)$`)
 
-// titles matches titles and initials, whose full stop ends no sentence. "I." is no initial.
-var titles = regexp.MustCompile(`^\PL*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[^\P{Lu}I]|\p{Lu}(\.\p{Lu})+)\.$`)
+// Words whose full stop ends no sentence: titles, initials and abbreviations; and those that number what follows. "I." is no
+// initial, and "No." may be an answer.
+var (
+	titles  = regexp.MustCompile(`^\PL*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|Dhr|[Mm]evr|Mme|Mlle|Mgr|Sra|Srta|Nr|[Cc]a|[Bb]zw|[Bb]ijv|usw|[^\P{Lu}I]|\pL(\.\pL)+)\.$`)
+	numbers = regexp.MustCompile(`^\PL*No\.$`)
+	ordinal = regexp.MustCompile(`^[^\pL\d]*\d{1,2}\.$`) // the 3rd, as several languages write it
+)
 
-func endsWith(word, marks string) bool {
-	word = strings.TrimRight(tokenizer.Strip(word), closing)
+// EndsSentence reports whether a word ends a sentence, if next follows it. "Mr." does not.
+func EndsSentence(word, next string) bool {
+	word, last := lastMark(word)
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(next, unicode.IsSpace))
+	return tokenizer.IsSentenceEnd(last) && !titles.MatchString(word) && !(numbers.MatchString(word) && unicode.IsDigit(first)) &&
+		!(ordinal.MatchString(word) && (unicode.IsLetter(first) || unicode.IsDigit(first)))
+}
+
+// endsClause reports whether a word ends a clause that goes on.
+func endsClause(word string) bool {
+	_, last := lastMark(word)
+	return last == '–' || last == '—' || unicode.Is(unicode.Terminal_Punctuation, last) && !tokenizer.IsSentenceEnd(last)
+}
+
+// lastMark returns a word without closing quotes and brackets, and its last character. In German, “ closes.
+func lastMark(word string) (string, rune) {
+	word = strings.TrimRightFunc(tokenizer.Strip(word), func(r rune) bool {
+		return r == '"' || r == '\'' || unicode.In(r, unicode.Pe, unicode.Pf, unicode.Pi)
+	})
 	last, _ := utf8.DecodeLastRuneInString(word)
-	return !titles.MatchString(word) && last != utf8.RuneError && strings.ContainsRune(marks, last)
+	return word, last
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -46,5 +47,22 @@ func TestDOCX(t *testing.T) {
 	}
 	if want := []string{"talk", "0:00:00  ", "Ann: ", "One & <two>.\ufffd", "0:01:05  ", "Ünï."}; !slices.Equal(texts, want) {
 		t.Errorf("texts %q, want %q", texts, want)
+	}
+}
+
+// TestDOCXDirection: paragraphs written from right to left say so, and their runs.
+func TestDOCXDirection(t *testing.T) {
+	tr := &Transcript{Name: "talk.wav", Segments: []Segment{{End: 1, Text: " (1) שלום לכם.", Speaker: "דנה"}, {Start: 65, End: 66, Text: " Hello שלום."}}}
+	var b bytes.Buffer
+	if err := (Options{}).Write(&b, DOCX, tr); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := fs.ReadFile(archive, "word/document.xml")
+	if err != nil || bytes.Count(document, []byte("<w:bidi/>")) != 1 || bytes.Count(document, []byte("<w:rtl/>")) != 2 {
+		t.Errorf("%v, document %s", err, document)
 	}
 }

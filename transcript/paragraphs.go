@@ -52,8 +52,8 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 			pause = 0 // times within a segment are estimates
 		}
 		part.Begins = part.Begins || !p.begun || pause >= longPause ||
-			EndsSentence(p.last) && (pause >= sentencePause || p.columns >= paragraphColumns) ||
-			p.columns >= longestParagraph && (i == 0 || pause >= shortPause || endsWith(p.last, clauseEnds))
+			EndsSentence(p.last, w.text) && (pause >= sentencePause || p.columns >= paragraphColumns) ||
+			p.columns >= longestParagraph && (i == 0 || pause >= shortPause || endsClause(p.last))
 		if part.Begins {
 			p.columns, part.Text = 0, tokenizer.Strip(part.Text)
 		}
@@ -68,15 +68,12 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 	return parts
 }
 
-// EndsSentence reports whether a word ends a sentence. "Mr." does not.
-func EndsSentence(word string) bool { return endsWith(word, sentenceEnds) }
-
 // Sentences cuts segments with times of words at the ends of sentences. Others stay as they are.
 func Sentences(segments []Segment) (all []Segment) {
 	for _, s := range segments {
 		from := 0
 		for i, w := range s.Words {
-			if !EndsSentence(w.Word) || i+1 == len(s.Words) {
+			if i+1 == len(s.Words) || !EndsSentence(w.Word, s.Words[i+1].Word) {
 				continue
 			}
 			all = append(all, s.part(from, i+1))

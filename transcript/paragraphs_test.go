@@ -116,7 +116,8 @@ func TestSentences(t *testing.T) {
 func TestEndsSentence(t *testing.T) {
 	all := paragraphCases(t)
 	for _, word := range append(all.SentenceEnds, all.NoSentenceEnds...) {
-		if got, want := EndsSentence(word), slices.Contains(all.SentenceEnds, word); got != want {
+		before, next, _ := strings.Cut(word, "|")
+		if got, want := EndsSentence(before, next), slices.Contains(all.SentenceEnds, word); got != want {
 			t.Errorf("%q: %t, want %t", word, got, want)
 		}
 	}

@@ -142,7 +142,7 @@ func writeASS(b io.Writer, cues []cue) {
 }
 
 // assHead is white text with a black outline, at the bottom of a picture of 1920 by 1080. The
-// player breaks only lines that are wider than the picture; other breaks stay.
+// player breaks only lines that are wider than the picture; other breaks stay. With the encoding -1 it finds the direction.
 const assHead = `[Script Info]
 ScriptType: v4.00+
 PlayResX: 1920
@@ -154,7 +154,7 @@ ScaledBorderAndShadow: yes
 Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, ` +
 	`Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, ` +
 	`BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
-Style: Default,Arial,64,&H00FFFFFF,&H000000FF,&H00000000,&H80000000,0,0,0,0,100,100,0,0,1,3,1,2,96,96,64,1
+Style: Default,Arial,64,&H00FFFFFF,&H000000FF,&H00000000,&H80000000,0,0,0,0,100,100,0,0,1,3,1,2,96,96,64,-1
 
 [Events]
 Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text

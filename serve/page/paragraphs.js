@@ -6,10 +6,11 @@
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
 const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
 const enough = 450, most = 1200; // columns after which a paragraph ends with its sentence, or with any clause
-const closing = /["'”’»)\]」』]+$/, clauseEnd = /[,;:—–、，；：]$/;
+const closing = /["'\p{Pe}\p{Pf}\p{Pi}]+$/u, sentenceEnd = /[…\p{STerm}]$/u, clauseEnd = /[—–\p{Term}]$/u;
 const widthless = /[\p{Grapheme_Extend}\p{Emoji_Modifier}\p{Cc}\p{Cf}]/gu; // characters of no column
 const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/gu; // and of two, as uniseg counts
-const title = /^\P{L}*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|(?!I)\p{Lu}|\p{Lu}(\.\p{Lu})+)\.$/u; // whose full stop ends no sentence
+const title = /^\P{L}*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|Dhr|[Mm]evr|Mme|Mlle|Mgr|Sra|Srta|Nr|[Cc]a|[Bb]zw|[Bb]ijv|usw|(?!I)\p{Lu}|\p{L}(\.\p{L})+)\.$/u; // whose full stop ends no sentence
+const numbering = /^\P{L}*No\.\s*\d/u, ordinal = /^[^\p{L}\d]*\d{1,2}\.\s*[\p{L}\d]/u; // with what follows
 
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
 const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
@@ -20,8 +21,8 @@ export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(
 
 const lastWord = text => /\S*$/.exec(text.slice(-40).trimEnd())[0].replace(closing, "");
 
-// endsSentence reports whether a text ends with a sentence. "Mr." does not.
-export const endsSentence = text => { const word = lastWord(text); return /[.?!…。？！؟।]$/.test(word) && !title.test(word); };
+// endsSentence reports whether a text ends with a sentence, if next follows it. "Mr." does not.
+export const endsSentence = (text, next = "") => { const word = lastWord(text); return sentenceEnd.test(word) && !title.test(word) && !numbering.test(word + next) && !ordinal.test(word + next); };
 
 // tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
 export const tokensOf = text => Array.from(text.matchAll(token), m => ({at: m.index, length: m[0].length}));
@@ -55,7 +56,7 @@ function breaks(open, w, begins) {
   const gap = w.start - open.words.at(-1).end;
   if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause) return true;
   const columns = open.text.replace(widthless, "").replace(wide, "  ").length;
-  return endsSentence(open.text) && (gap >= sentencePause || columns >= enough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
+  return endsSentence(open.text, w.text) && (gap >= sentencePause || columns >= enough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
 }
 
 const known = speaker => speaker === "" || speaker === null ? undefined : speaker;

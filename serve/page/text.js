@@ -71,6 +71,7 @@ function draw(from, edit) {
 // readRow returns an element for a paragraph with its time and speaker as buttons.
 function readRow() {
   const element = make("div", "row"), time = make("button", "time"), speaker = make("button", "speaker"), p = make("p");
+  p.dir = "auto"; // the text may be written from right to left
   time.tabIndex = speaker.tabIndex = -1;
   element.append(time, speaker, p);
   const fill = (paragraph, before) => {
@@ -88,6 +89,7 @@ function readRow() {
 // editRow has its speaker and time as attributes, which CSS shows: nothing but text can be edited.
 function editRow() {
   const p = make("p");
+  p.dir = "auto";
   return {element: p, p, fill: (paragraph, before) => {
     label(p, paragraph, before);
     p.textContent = paragraph.text;

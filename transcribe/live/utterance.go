@@ -337,9 +337,18 @@ func (u *Utterance) markTranscribed(n int64) {
 // PhraseLength returns the number of words before the sentence ends or the speaker changes. The last words of an
 // utterance end a sentence; otherwise it is 0 until the sentence ends.
 func PhraseLength(words []transcript.Word, last bool) int {
-	n := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }) + 1
-	if n == 0 && last {
-		n = len(words)
+	n := 0
+	for i, w := range words {
+		next := "a word that may come"
+		if i+1 < len(words) {
+			next = words[i+1].Word
+		} else if last {
+			next = ""
+		}
+		if transcript.EndsSentence(w.Word, next) || last && next == "" {
+			n = i + 1
+			break
+		}
 	}
 	for i := range n {
 		if words[i].Speaker != words[0].Speaker {

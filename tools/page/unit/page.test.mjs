@@ -77,8 +77,8 @@ test("paragraphs end as the program's", () => {
     for (const s of segments) append(made, {...s, text: s.text.repeat(s.repeat || 1)});
     assert.deepEqual(made.map(p => p.text), want.map(p => (p.text.repeat(p.repeat || 1) + (p.end || "")).trim()), name);
   }
-  for (const word of sentenceEnds) assert.ok(endsSentence(word), word);
-  for (const word of noSentenceEnds) assert.ok(!endsSentence(word), word);
+  for (const word of sentenceEnds) assert.ok(endsSentence(...word.split("|")), word);
+  for (const word of noSentenceEnds) assert.ok(!endsSentence(...word.split("|")), word);
 });
 
 test("segments are joined with spaces where they need them", () => {
