@@ -73,13 +73,9 @@ func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 
 // Passes measures only passes, over a window without sound: their time does not depend on the sound. It also returns
 // Ceiling.Spread, which shows how busy the machine was.
-func Passes(ctx context.Context, c *model.Checkpoint, o Options) (_ []Pass, spread float64, err error) {
-	d, err := decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision})
-	if err != nil {
-		return nil, 0, err
-	}
+func Passes(ctx context.Context, d *decoder.Decoder, o Options) (_ []Pass, spread float64, err error) {
 	o.Stage, o.Precision = cmp.Or(o.Stage, 2*time.Second), d.Precision()
-	b := &bench{Options: o, dims: c.Dims, decoder: d}
+	b := &bench{Options: o, dims: d.Dims(), decoder: d}
 	b.features = &encoder.Features{Positions: b.dims.AudioPositions, Width: b.dims.AudioWidth}
 	b.features.Data = make([]float32, b.features.Positions*b.features.Width)
 	if err := b.passes(ctx); err != nil {

@@ -22,8 +22,8 @@ its own precision.
 Variants of the same precision must be bit-identical: tokens, log-probabilities, no-speech
 probabilities, temperatures, segment times and texts. If nothing was drafted, equality
 proves nothing, and the result is "inconclusive". Between precisions, and with --sampler
-rejection, which keeps the distribution of texts and not the text, compare counts the tokens and word errors that differ, with a confidence interval for the paired
-difference.
+rejection, which keeps the distribution of texts and not the text, compare counts the
+tokens and word errors that differ, with a confidence interval for the paired difference.
 
 Two speed-ups are measured: decoding alone, and the whole path from audio to text. Each
 is reported as the geometric mean over pairs of runs with its 95 % confidence interval

@@ -35,14 +35,15 @@ import (
 
 const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the values
 that auto flags resolve to on this machine. With --cost, it times passes of the model
-and shows the acceptance rate above which drafts pay off on this machine. For an
-audio file, info lists its tracks.
+and shows the acceptance rate above which drafts pay off on this machine, those of an
+assistant with --assistant. For an audio file, info lists its tracks.
 
   verity info
   verity info small
   verity info ~/whisper-small
   verity info film.mkv
-  verity info --cost`
+  verity info --cost
+  verity info --cost large-v2 --assistant tiny`
 
 // Properties are the output of info. Its JSON has this form.
 type Properties struct {
@@ -58,12 +59,15 @@ type Properties struct {
 	Auto       automatic    `json:"auto"`                // what auto chooses on this machine; the precision is the one asked for, if any
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
-	Passes     []bench.Pass `json:"passes,omitempty"`  // their measured cost, with --cost
-	Spread     float64      `json:"spread,omitempty"`  // how much the machine's speed varied meanwhile: above 1.3, it was busy
-	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
+	Passes     []bench.Pass `json:"passes,omitempty"`     // their measured cost, with --cost
+	DraftCost  float64      `json:"draft_cost,omitempty"` // of a token of --assistant, over a pass of one row, with --cost
+	Spread     float64      `json:"spread,omitempty"`     // how much the machine's speed varied meanwhile: above 1.3, it was busy
+	Planted    *synth.Plant `json:"planted,omitempty"`    // if the text is planted; see verity synth
 
 	names    []string // of the languages
 	explicit bool     // Auto.Precision is what a flag says
+
+	assistant string // that DraftCost is of
 }
 
 // automatic holds the settings that auto chooses on this machine.
@@ -116,6 +120,7 @@ func Info(e cli.Env) *cobra.Command {
 			cli.Bind(f, "model", &m.Name)
 			cli.Redefine(f, "model", cli.DefaultModel, "")
 			cli.Precision(f, "precision", &m.Precision)
+			cli.Bind(f, "assistant", &m.Assistant.Name)
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
 				"time passes of the model and report the acceptance rate above which drafts pay off")
@@ -142,7 +147,10 @@ func Inspect(ctx context.Context, m *cli.ModelFlags, drafts bool) (*Properties, 
 		Params: c.Params(), Bytes: c.Bytes(), DType: storedAs(c),
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
-	if err := i.decide(ctx, c, m.Precision, drafts); err != nil {
+	if err = i.decide(c, m.Precision); err == nil && drafts {
+		err = i.measure(ctx, m)
+	}
+	if err != nil {
 		return nil, err
 	}
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
@@ -173,9 +181,8 @@ func storedAs(c *model.Checkpoint) string {
 // mostRead is the size of the largest file that is read to choose a precision. A larger one takes too long.
 const mostRead = 2 << 30
 
-// decide sets what auto chooses, unless a precision is given, and the memory that it needs; with drafts, also the cost
-// of passes.
-func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, explicit precision.Precision, drafts bool) (err error) {
+// decide sets what auto chooses, unless a precision is given, and the memory that it needs.
+func (i *Properties) decide(c *model.Checkpoint, explicit precision.Precision) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
@@ -200,10 +207,34 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, explicit p
 			source.Close()
 		}
 	}
-	if drafts {
-		i.Passes, i.Spread, err = bench.Passes(ctx, c, bench.Options{
-			Pool: pool, Precision: p, Stage: 300 * time.Millisecond,
-		})
+	return err
+}
+
+// measure times passes of the model, and of its assistant if the flags name one that is a model.
+func (i *Properties) measure(ctx context.Context, m *cli.ModelFlags) error {
+	if !i.HasEncoder {
+		return cli.Usagef("--cost: %s only drafts for another model: name that model, and this one with --assistant", m.Name)
+	}
+	flags := *m
+	if m.Assistant.Name == "auto" {
+		flags.Assistant = m.Assistant.Off()
+	}
+	l, err := flags.Load(ctx, transcribe.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	o := bench.Options{Pool: l.Pool, Stage: 300 * time.Millisecond}
+	if i.Passes, i.Spread, err = bench.Passes(ctx, l.Decoder, o); err != nil {
+		return err
+	}
+	a, ok := l.Model.Assistant.(*assistant.Model)
+	if !ok {
+		return nil
+	}
+	steps, _, err := bench.Passes(ctx, a.Decoder, o)
+	if err == nil {
+		i.assistant, i.DraftCost = m.Assistant.Name, steps[0].Seconds/i.Passes[0].Seconds
 	}
 	return err
 }
@@ -312,29 +343,33 @@ func (i *Properties) printAuto(s *textTable) {
 		i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
-		s.row("drafts", "%s", payment(i.Passes))
+		s.row("drafts", "%s", i.payment())
 		if busy := show.Busy(i.Spread); busy != "" {
 			s.row("", "%s", busy)
 		}
 	}
 }
 
-// payment describes the cost of passes, and the share of right tokens from which drafts of each length
-// pay if drafting is free.
-func payment(passes []bench.Pass) string {
+// payment describes the cost of passes and of drafts, and the share of right tokens from which drafts of each length pay.
+func (i *Properties) payment() string {
+	passes := i.Passes
 	var rows, steps, lengths, shares []string
 	can := false
 	for n := 2; n <= len(passes); n *= 2 {
 		p := passes[n-1]
 		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
-		share := assistant.Theory{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
+		share := assistant.Theory{Cost: i.DraftCost, Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
 		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
 		can = can || share < 1
 	}
 	pay := "drafts cannot pay, even if all tokens are right"
 	if can {
-		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right, an assistant's if its own time is "+
-			"made up for too", strings.Join(lengths, ", "), strings.Join(shares, ", "))
+		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right", strings.Join(lengths, ", "), strings.Join(shares, ", "))
+	}
+	if i.DraftCost > 0 {
+		pay = fmt.Sprintf("%s drafts a token in %.2f steps: %s", i.assistant, i.DraftCost, pay)
+	} else if can {
+		pay += ", an assistant's if its own time is made up for too (--assistant NAME)"
 	}
 	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
 		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
