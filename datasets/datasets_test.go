@@ -512,3 +512,14 @@ func (c *looked) Err() error {
 	}
 	return context.Canceled
 }
+
+// TestBlankText: a blank text counts only if no other field has the text.
+func TestBlankText(t *testing.T) {
+	for want, f := range map[string]fields{
+		"x": {"raw_text": " ", "normalized_text": "x"}, " ": {"text": " ", "normalized_text": nil},
+	} {
+		if got, ok, err := f.text(textNames...); got != want || !ok || err != nil {
+			t.Errorf("%v: %q, %v, %v, want %q", f, got, ok, err, want)
+		}
+	}
+}

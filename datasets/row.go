@@ -36,20 +36,25 @@ func names(option string, usual []string) []string {
 type fields map[string]any
 
 // text returns the first of names that is present and not null, which is a string, or a number
-// as it is spelled.
+// as it is spelled. A blank string counts only if no other has text.
 func (f fields) text(names ...string) (s string, ok bool, err error) {
 	for _, name := range names {
 		switch v := f[name].(type) {
 		case nil:
 		case string:
-			return v, true, nil
+			if strings.TrimSpace(v) != "" {
+				return v, true, nil
+			}
+			if !ok {
+				s, ok = v, true
+			}
 		case json.Number:
 			return v.String(), true, nil
 		default:
 			return "", false, fmt.Errorf("field %s: want a string", name)
 		}
 	}
-	return "", false, nil
+	return s, ok, nil
 }
 
 func (f fields) seconds(name string) (float64, error) {

@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts draft-lengths drafter grid page live accuracy invented clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile pair bench-peers snr drafts encoder-drafts draft-lengths drafter grid page live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -152,6 +152,13 @@ bench-cpu: build ## ceilings, shares and verify passes of this processor, as Mar
 SIZE ?= large-v2
 bench-large: build ## the tables of assisted decoding on planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
+
+# Needs the weights in the cache (verity models pull large-v2, distil-large-v2, tiny) and the data sets: docs/EVALUATION.md.
+LIBRI ?= librispeech.parquet
+DUTCH ?= voxpopuli-nl.parquet
+pair: build ## the two rows of Hugging Face's article: large-v2 with distil-large-v2, and with tiny in Dutch; LIBRI=FILE DUTCH=FILE
+	$(BIN) compare --offline -m large-v2 -a distil-large-v2 --precision f16 -l en --normalizer english --limit 73 -d $(LIBRI)
+	$(BIN) compare --offline -m large-v2 -a tiny --precision f16 -l nl --normalizer english --limit 73 -d $(DUTCH) --columns audio,normalized_text
 
 bench-hostile: build ## the cost of assistants that are never right; SIZE=base takes a minute or two
 	tools/bench-large.sh $(BIN) $(SIZE) hostile

@@ -52,7 +52,8 @@ var speedRows = []*Option{
 	{Name: "precision", Kind: List, Arg: "format", Default: "auto", Choices: precision.List(),
 		Check: checks(ParsePrecision), Scope: Configurable | Server, Common: true,
 		Help: "number format of the weights: " + precision.Names() + ". auto is f16 if it represents " +
-			"every weight exactly, otherwise f32; quantized weights keep their format. Append :cache=FORMAT for the " +
+			"every weight exactly, otherwise f32; quantized weights keep their format. Formats of 8 bits and fewer round " +
+			"activations to int8, too. Append :cache=FORMAT for the " +
 			"attention cache"},
 	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: maxBatch, Scope: Configurable, Common: true,
 		Help: "transcribe NUMBER files at the same time. They share every pass over the weights; each needs its own " +
