@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"verity/cmd/internal/cli"
@@ -57,7 +56,7 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
-	return e.Fail(ctx, cmd.CommandPath(), append(args, presets(cmd)...), namingVariable(cmd, err))
+	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))
 }
 
 // applyVariables makes the values of environment variables the defaults of a command's flags.
@@ -87,16 +86,6 @@ func namingVariable(c *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; --%s comes from %s", err, name, f.Annotations[cli.FromKey][0])
-}
-
-// presets returns the values that flags of a command got from the environment.
-func presets(c *cobra.Command) (values []string) {
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[cli.FromKey] != nil {
-			values = append(values, f.DefValue)
-		}
-	})
-	return values
 }
 
 // formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,25 +60,12 @@ func Unusable(err error) error {
 // interrupted is the exit status after a signal: that of shells after Ctrl-C.
 const interrupted = 130
 
-// Complain writes a message to Err. It escapes control characters and shortens long lines, so
-// that a strange file name can neither control the terminal, nor pass for a line of its own, nor
-// fill the screen. Arguments with control characters are quoted where they occur.
-func (e Env) Complain(args []string, message string) {
-	for _, arg := range args {
-		_, value, _ := strings.Cut(arg, "=") // --flag=value
-		for _, text := range []string{arg, value} {
-			if quoted := show.Name(text); quoted != text {
-				message = strings.ReplaceAll(message, text, quoted)
-			}
-		}
-	}
-	for line := range strings.Lines(show.Text(message) + "\n") {
-		io.WriteString(e.Err, show.Short(line))
-	}
-}
+// Complain writes a message to Err, in one line without control characters and of bounded length, so that a strange
+// file name can neither control the terminal, nor pass for a line of its own, nor fill the screen.
+func (e Env) Complain(message string) { fmt.Fprintln(e.Err, show.Short(show.Line(message))) }
 
 // Fail writes why a program failed and returns its exit status, 0 for no error.
-func (e Env) Fail(ctx context.Context, program string, args []string, err error) int {
+func (e Env) Fail(ctx context.Context, program string, err error) int {
 	usage, wrong := errors.AsType[UsageError](err)
 	if place, ok := errors.AsType[*output.Error](err); ok && place.Unfit {
 		wrong = true
@@ -88,17 +74,16 @@ func (e Env) Fail(ctx context.Context, program string, args []string, err error)
 	case err == nil:
 		return 0
 	case wrong:
-		message := fmt.Sprintf("%s: %v", program, err)
+		e.Complain(fmt.Sprintf("%s: %v", program, err))
 		if usage.NeedHelp {
-			message += fmt.Sprintf("\nRun '%s --help' for usage.", program)
+			e.Complain(fmt.Sprintf("Run '%s --help' for usage.", program))
 		}
-		e.Complain(args, message)
 		return 2
 	case ctx.Err() != nil:
-		e.Complain(nil, program+": interrupted")
+		e.Complain(program + ": interrupted")
 		return interrupted
 	}
-	e.Complain(args, fmt.Sprintf("%s: %v", program, err))
+	e.Complain(fmt.Sprintf("%s: %v", program, err))
 	if errors.As(err, new(DiffersError)) {
 		return 3
 	}

@@ -126,7 +126,7 @@ func (v *compareCommand) compare(ctx context.Context, files []string) error {
 		return err
 	}
 	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
-		v.Complain(nil, resumedText(c, v.batch))
+		v.Complain(resumedText(c, v.batch))
 	}
 	return v.conclude(d, r.draftFailure())
 }

@@ -111,7 +111,7 @@ func (t *fileRun) showAll(
 		case err != nil && len(jobs) == 1 || errors.Is(err, errOutput):
 			return err
 		case err != nil:
-			t.Complain([]string{j.name}, fmt.Sprintf("verity %s: %v", t.name, err))
+			t.Complain(fmt.Sprintf("verity %s: %v", t.name, err))
 			failed++
 		}
 	}

@@ -271,13 +271,7 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 	}
 	c, err := s.files.TLS(s.cert, s.key)
 	if err != nil {
-		hint := ""
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err, hint = fmt.Errorf("%s: %w", path.Path, input.Cause(err)), "; want a certificate and its key, CERTIFICATE,KEY"
-		} else if s.key == s.cert {
-			hint = "; CERTIFICATE,KEY names two files"
-		}
-		return nil, cli.Usagef("--tls-cert %w%s", err, hint)
+		return nil, cli.Usagef("--tls-cert %w; want a certificate and its key, in one file or as CERTIFICATE,KEY", err)
 	}
 	return c, nil
 }

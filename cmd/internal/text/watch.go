@@ -103,7 +103,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 	for ctx.Err() == nil {
 		if files := w.scan(time.Now()); len(files) > 0 {
 			if err := w.transcribeAll(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
-				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // transcribeAll reports each of several itself
+				w.Complain(fmt.Sprintf("verity watch: %v", err)) // transcribeAll reports each of several itself
 			}
 			w.markFailed(files, time.Now())
 			continue
@@ -162,7 +162,7 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 // report writes what is wrong with a file, once until it is right again.
 func (w *watchCommand) report(name string, err error) {
 	if err != nil && !w.reported[name] {
-		w.Complain([]string{name}, fmt.Sprintf("verity watch: %s: %v", cmp.Or(name, w.root), err))
+		w.Complain(fmt.Sprintf("verity watch: %s: %v", cmp.Or(name, w.root), err))
 	}
 	w.reported[name] = err != nil
 }
