@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,10 +28,10 @@ import (
 )
 
 const (
-	maxParts = 64
-	maxField = 64 << 10 // bytes
-	maxDraft = 1 << 20  // bytes: the text of ten hours of speech
-	maxForm  = 8 << 20  // bytes of a form without the file
+	maxParts = 4 * maxKeywords // an element of a list is a part
+	maxField = 64 << 10        // bytes
+	maxDraft = 1 << 20         // bytes: the text of ten hours of speech
+	maxForm  = 8 << 20         // bytes of a form without the file
 
 	ignoredHeader = "X-Verity-Ignored"
 	warningHeader = "X-Verity-Warning"
@@ -98,7 +100,11 @@ func (s *Server) parseForm(
 	}
 	limit := s.opt.MaxBytes + maxForm
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	mendHeader(http.Header(r.Header), "Content-Type", unquotedBoundary, func(m []string) string { return m[1] + `"` + m[2] + `"` })
 	parts, err := r.MultipartReader()
+	if errors.Is(err, http.ErrMissingBoundary) {
+		return q, badRequest("", "Content-Type: it has no boundary: do not set this header, but let the client do so.")
+	}
 	if err != nil {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 		return q, badRequest("", "Content-Type: got %.80q, want multipart/form-data with a part named %s.", kind, d.file)
@@ -132,6 +138,11 @@ func (s *Server) parseForm(
 func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
+		if err == nil {
+			mendHeader(http.Header(part.Header), "Content-Disposition", partNames, func(m []string) string {
+				return mime.FormatMediaType("form-data", map[string]string{"name": m[1], "filename": m[2]})
+			})
+		}
 		switch {
 		case err == io.EOF:
 			return nil
@@ -139,6 +150,9 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 			return s.formError(err)
 		case n == maxParts:
 			return badRequest("", "The form has more than %d parts.", maxParts)
+		case part.FormName() == "":
+			return badRequest("", "The header of a part has no name that can be read: Content-Disposition: %.200q.",
+				part.Header.Get("Content-Disposition"))
 		case part.FormName() == q.api.file:
 			err = s.saveFile(q, part)
 		case strings.HasPrefix(part.FormName(), referenceField):
@@ -149,6 +163,24 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// Headers of forms that the standard library refuses: the name of a file with quotes inside, or without quotes around it,
+// and a boundary without them.
+var (
+	partNames        = regexp.MustCompile(`(?is)^form-data;.*?\bname="?([^";]*)"?(?:;.*?filename="?(.*?)"?)?$`)
+	unquotedBoundary = regexp.MustCompile(`(?i)^(multipart/form-data;\s*boundary=)([^"].*)$`)
+)
+
+// mendHeader replaces a header that cannot be parsed, but matches a pattern.
+func mendHeader(h http.Header, name string, pattern *regexp.Regexp, mend func(match []string) string) {
+	value := strings.ToValidUTF8(h.Get(name), "\ufffd")
+	if _, _, err := mime.ParseMediaType(value); err == nil {
+		return
+	}
+	if m := pattern.FindStringSubmatch(value); m != nil {
+		h.Set(name, mend(m))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -242,7 +243,7 @@ func keyOf(r *http.Request) string {
 			}
 		}
 	}
-	return ""
+	return cmp.Or(r.Header.Get("X-API-Key"), r.Header.Get("Api-Key")) // of Azure's clients and others
 }
 
 // exposedHeaders are the headers of answers that pages of other origins may read.
@@ -288,6 +289,9 @@ func allowCall(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Headers", cmp.Or(headers, "Authorization, Content-Type"))
 	h.Set("Access-Control-Max-Age", "7200") // the longest time that Chromium remembers
 	h.Add("Vary", "Access-Control-Request-Headers")
+	if r.Header.Get("Access-Control-Request-Private-Network") != "" { // of Chromium, before version 150
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
 }
 
 // DesktopOrigins in [Options.Origins] stands for the pages of desktop programs, such as Obsidian's app://obsidian.md.
@@ -348,7 +352,11 @@ func isRebound(r *http.Request) bool {
 		name = r.Host
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	return name != "" && net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
+	own, _ := os.Hostname()
+	own = strings.ToLower(own)
+	short, _, _ := strings.Cut(own, ".")
+	known := slices.Contains([]string{"", "localhost", own, short, short + ".local"}, name)
+	return !known && net.ParseIP(name) == nil && !strings.HasSuffix(name, ".localhost")
 }
 
 // sameHost reports whether the origin scheme://host has the given host.

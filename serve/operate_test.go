@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,12 +71,19 @@ func TestReadiness(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	loaded, ended := make(chan struct{}), make(chan error, 1)
 	listen, log := func(h *http.Server) error { return h.Serve(l) }, slog.New(slog.DiscardHandler)
+	options := Options{Origins: []string{"https://app.example.org"}}
 	go func() {
-		ended <- Run(ctx, func(context.Context) (*Server, error) { <-loaded; return s, nil }, listen, log, time.Minute)
+		ended <- Run(ctx, options, func(context.Context) (*Server, error) { <-loaded; return s, nil }, listen, log, time.Minute)
 	}()
 	want("/healthz", 200, "ok")
 	want("/readyz", 503, "loading")
 	want("/v1/models", 503, "being loaded")
+	asked, answer := httptest.NewRequest("OPTIONS", "http://localhost"+transcriptions, nil), httptest.NewRecorder()
+	asked.Header.Set("Origin", "https://app.example.org")
+	(&Server{opt: options}).checkOrigin(http.HandlerFunc(answerLoading)).ServeHTTP(answer, asked)
+	if answer.Code != 204 || answer.Header().Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("a page asks while the model is loaded: %d %v", answer.Code, answer.Header())
+	}
 	close(loaded)
 	for code, _ := get("/readyz"); code != 200; code, _ = get("/readyz") {
 		time.Sleep(time.Millisecond)
@@ -102,7 +110,7 @@ func TestReadiness(t *testing.T) {
 	}
 	failure := errors.New("no such model")
 	l = must(net.Listen("tcp", "127.0.0.1:0"))
-	if err := Run(t.Context(), func(context.Context) (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
+	if err := Run(t.Context(), Options{}, func(context.Context) (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
 		t.Errorf("a model that cannot be loaded: %v", err)
 	}
 }
@@ -323,12 +331,12 @@ func TestListenFails(t *testing.T) {
 	failure := errors.New("the address is gone")
 	load := func(ctx context.Context) (*Server, error) { <-ctx.Done(); return nil, ctx.Err() }
 	listen := func(*http.Server) error { return failure }
-	if err := Run(t.Context(), load, listen, slog.New(slog.DiscardHandler), 0); err != failure {
+	if err := Run(t.Context(), Options{}, load, listen, slog.New(slog.DiscardHandler), 0); err != failure {
 		t.Errorf("got %v", err)
 	}
 }
 
 // runLoaded is Run with a server whose model is loaded.
 func runLoaded(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
-	return Run(ctx, func(context.Context) (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
+	return Run(ctx, Options{Origins: []string{"https://app.example.org"}}, func(context.Context) (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
 }

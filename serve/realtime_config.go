@@ -190,6 +190,14 @@ var members = map[string]memberSetter{
 	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
 }
 
+// flatMembers are members of OpenAI's earlier sessions, and what replaces them. Ignored, they would change what is heard, or how
+// turns end; pcm16 is the default here, too.
+var flatMembers = map[string]string{
+	"session.input_audio_format":        strings.TrimSuffix(inFormat, "."),
+	"session.input_audio_transcription": strings.TrimSuffix(inTranscription, "."),
+	"session.turn_detection":            strings.TrimSuffix(inDetection, "."),
+}
+
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
 // missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
@@ -201,11 +209,13 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	var err error
 	within := func(path string) bool { return strings.HasPrefix(path, at+".") }
 	switch set := members[at]; {
+	case flatMembers[at] != "" && string(value) != `"pcm16"`:
+		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want %s", at, flatMembers[at])
+	case set == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):
+		c.ignored.add(at)
 	case null:
 	case set != nil:
 		err = set(s, c, value)
-	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):
-		c.ignored.add(at)
 	default:
 		err = json.Unmarshal(value, &inner)
 	}

@@ -123,3 +123,22 @@ func TestEncodingChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestFlatMembers: members of OpenAI's earlier sessions that would change what is heard are errors, and name what replaces them.
+func TestFlatMembers(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	c := call(t, h, "?intent=transcription", nil)
+	for member, want := range map[string]string{
+		`"input_audio_format":"g711_ulaw"`: "session.audio.input.format", `"turn_detection":null`: "session.audio.input.turn_detection",
+		`"input_audio_transcription":{"language":"de"}`: "session.audio.input.transcription",
+	} {
+		c.send(`{"type":"session.update","session":{` + member + `}}`)
+		if e := c.until("error"); e.Error.Code != "unknown_parameter" || !strings.Contains(e.Error.Message, want) {
+			t.Errorf("%s: %+v, want %s", member, e.Error, want)
+		}
+	}
+	c.send(`{"type":"session.update","session":{"input_audio_format":"pcm16","tools":null}}`)
+	if e := c.until("session.updated"); !slices.Equal(e.Ignored, []string{"session.input_audio_format", "session.tools"}) {
+		t.Errorf("ignored %q", e.Ignored)
+	}
+}

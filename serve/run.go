@@ -23,7 +23,10 @@ import (
 const writeTime = 5 * time.Minute
 
 // A startupHandler answers while the server is still loading.
-type startupHandler struct{ server atomic.Pointer[Server] }
+type startupHandler struct {
+	server  atomic.Pointer[Server]
+	loading http.Handler // before there is one
+}
 
 func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s := h.server.Load(); s != nil {
@@ -31,6 +34,10 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer answerFirst(w, r, readTime)()
+	h.loading.ServeHTTP(w, r)
+}
+
+func answerLoading(w http.ResponseWriter, r *http.Request) {
 	switch withKnownPath(r).URL.Path {
 	case "/healthz":
 		writeText(w, "ok\n")
@@ -45,12 +52,12 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Run listens at once and answers 503 until load returns. It serves until ctx ends, then finishes accepted requests for
+// Run listens at once and answers 503 until load returns, to pages of the origins in o as the server will. It serves until ctx ends, then finishes accepted requests for
 // at most grace. listen serves connections until the http.Server is closed, as its method Serve does. If listen returns
 // early, the context of load ends, and Run returns the error of listen.
-func Run(ctx context.Context, load func(context.Context) (*Server, error), listen func(*http.Server) error,
+func Run(ctx context.Context, o Options, load func(context.Context) (*Server, error), listen func(*http.Server) error,
 	log *slog.Logger, grace time.Duration) error {
-	var h startupHandler
+	h := startupHandler{loading: (&Server{opt: o}).checkOrigin(http.HandlerFunc(answerLoading))}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 has no WebSockets here, and other limits
 	server := &http.Server{

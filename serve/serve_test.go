@@ -378,7 +378,7 @@ func TestRefused(t *testing.T) {
 		{"too large", []field{{"file", strings.Repeat("x", 1<<20+1)}}, 413, "file", "more than 1 MiB"},
 		{"a long field", []field{{"prompt", strings.Repeat("x", maxField+1)}, wav(t)}, 400, "prompt", "more than"},
 		{"a long draft", []field{{"draft", strings.Repeat("x", maxDraft+1)}, wav(t)}, 400, "draft", "more than"},
-		{"many parts", many, 400, "", "more than 64 parts"},
+		{"many parts", many, 400, "", "more than 4000 parts"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -386,8 +386,31 @@ func TestRefused(t *testing.T) {
 			checkProblem(t, r, body, tt.status, tt.param, tt.text)
 		})
 	}
-	r, body := ask(t, "POST", h.URL+transcriptions, strings.NewReader("{}"), "Content-Type", "application/json")
-	checkProblem(t, r, body, 400, "", "multipart")
+	for kind, want := range map[string]string{"application/json": "multipart", "multipart/form-data": "has no boundary"} {
+		r, body := ask(t, "POST", h.URL+transcriptions, strings.NewReader("{}"), "Content-Type", kind)
+		checkProblem(t, r, body, 400, "", want)
+	}
+}
+
+// TestUnusualForms: the name of a file matters for messages alone, a boundary needs no quotes, and each element of a list may be
+// a part.
+func TestUnusualForms(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for disposition, status := range map[string]int{
+		`name="file"; filename="my "best" talk.wav"`: 200, `name="file"; filename="C:\rec\"`: 200,
+		`name="file"; filename=my talk.wav`: 200, `name="file"; filename=café.wav`: 200, `name="file"; filename=\xff.wav`: 200,
+		`name="file"; filename=Rec 23:21.webm`: 200, `name="file"; filename="x.wav"; filename="y.wav"`: 200, `filename=a b.wav`: 400,
+	} {
+		var b strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&b, "--a:b=c\r\nContent-Disposition: form-data; name=\"keywords[]\"\r\n\r\nName%d\r\n", i)
+		}
+		fmt.Fprintf(&b, "--a:b=c\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n--a:b=c--\r\n", disposition, wav(t).value)
+		r, body := ask(t, "POST", h.URL+transcriptions, strings.NewReader(b.String()), "Content-Type", "multipart/form-data; boundary=a:b=c")
+		if r.StatusCode != status || status == 400 && !strings.Contains(body, "a b.wav") {
+			t.Errorf("%s: %s %s", disposition, r.Status, body)
+		}
+	}
 }
 
 // checkProblem checks an error in OpenAI's form.
@@ -626,6 +649,7 @@ func TestRebound(t *testing.T) {
 		for host, status := range map[string]int{
 			"localhost:8000": 200, "127.0.0.1:8000": 200, "[::1]:8000": 200, "verity.localhost": 200, "localhost": 200,
 			"evil.example": 403, "evil.example:8000": 403, "localhost.evil.example": 403, "named.example": 200,
+			must(os.Hostname()): 200, must(os.Hostname()) + ":8000": 200, must(os.Hostname()) + ".evil.example": 403,
 		} {
 			if keys != nil {
 				status = 200 // a stranger has no key

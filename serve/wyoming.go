@@ -79,7 +79,9 @@ type wyomingConn struct {
 	id      string
 	in      *bufio.Reader
 	request wyomingRequest
-	sound   *upload // of the utterance that is arriving; nil without
+	sound   *upload       // of the utterance that is arriving; nil without
+	format  wyomingFormat // of sound
+	heard   bool          // sound has samples
 
 	mu      sync.Mutex
 	working bool // transcribing: a shutdown waits for it
@@ -179,9 +181,22 @@ func (x *wyomingConn) handle(e wyomingEvent) error {
 		}
 		return x.startSound(f)
 	case "audio-chunk":
-		if x.sound == nil {
-			return badRequest("", "audio-chunk: there was no audio-start.")
+		var f wyomingFormat // each chunk may state its own
+		if err := decodeData(e, &f); err != nil {
+			return err
 		}
+		stated := f != wyomingFormat{}
+		switch {
+		case x.sound == nil && !stated:
+			return badRequest("", "audio-chunk: there was no audio-start.")
+		case x.sound == nil, stated && f != x.format && !x.heard:
+			if err := x.startSound(f); err != nil {
+				return err
+			}
+		case stated && f != x.format:
+			return badRequest("", "audio-chunk: the format changes from %+v to %+v: send audio-stop before.", x.format, f)
+		}
+		x.heard = x.heard || len(e.Payload) > 0
 		_, err := x.sound.Write(e.Payload)
 		return err
 	case "audio-stop":
@@ -208,9 +223,10 @@ func decodeData(e wyomingEvent, to any) error {
 func (x *wyomingConn) startSound(f wyomingFormat) (err error) {
 	x.discard()
 	if f.Rate < minSampleRate || f.Rate > maxSampleRate || f.Width < 1 || f.Width > 4 || f.Channels < 1 || f.Channels > 8 {
-		return badRequest("", "audio-start: got %d Hz, %d bytes and %d channels, want %d to %d, 1 to 4 and 1 to 8",
+		return badRequest("", "sound: got %d Hz, %d bytes and %d channels, want %d to %d, 1 to 4 and 1 to 8",
 			f.Rate, f.Width, f.Channels, minSampleRate, maxSampleRate)
 	}
+	x.format, x.heard = f, false
 	if x.sound, err = x.s.uploads.create(x.s.opt.MaxBytes); err != nil {
 		return err
 	}

@@ -128,6 +128,18 @@ func TestWyoming(t *testing.T) {
 			t.Errorf("events %v", kinds)
 		}
 	}
+	for _, start := range []string{"", `{"rate": 48000, "width": 2, "channels": 1}`} { // the chunks' own format counts
+		x.send("transcribe", `{"language": "en"}`, "")
+		if start != "" {
+			x.send("audio-start", start, "")
+		}
+		x.send("audio-chunk", `{"rate": 16000, "width": 2, "channels": 1}`, mono[:2048])
+		x.send("audio-chunk", "", mono[2048:])
+		x.send("audio-stop", "", "")
+		if _, data := x.until("transcript-stop"); data["transcript"]["text"] != strings.TrimSpace(want().Text) {
+			t.Errorf("after audio-start %s: %v", start, data["transcript"])
+		}
+	}
 	x.say("", 1)
 	if _, data := x.until("transcript-stop"); data["transcript"]["text"] != "" {
 		t.Errorf("no sound: %v", data)
@@ -142,15 +154,16 @@ func TestWyomingErrors(t *testing.T) {
 		"GET / HTTP/1.1\r\n":                  "not JSON",
 		"[]\n":                                "want an object",
 		strings.Repeat("x", maxWyomingLine+1): "more than 65536 bytes",
-		`{"type":"audio-chunk","payload_length":999999999}` + "\n":                                            "payload, want at most",
-		`{"type":"transcribe","data_length":99999999}` + "\n":                                                 "of data",
-		`{"type":"transcribe","data_length":3}` + "\n" + `{x}`:                                                "transcribe: not JSON",
-		`{"type":"transcribe","data":{"language":7}}` + "\n":                                                  "language: got JSON of type number",
-		`{"type":"audio-chunk"}` + "\n":                                                                       "no audio-start",
-		`{"type":"audio-start","data":{"rate":0,"width":2,"channels":1}}` + "\n":                              "got 0 Hz",
-		`{"type":"audio-start","data":{"rate":16000,"width":9,"channels":99}}` + "\n":                         "9 bytes and 99 channels",
-		start + `{"type":"audio-chunk","payload_length":65500}` + "\n" + strings.Repeat("x", 65500):           "more than 65536 bytes",
-		`{"type":"transcribe","data":{"language":"klingon"}}` + "\n" + start + `{"type":"audio-stop"}` + "\n": "does not know it",
+		`{"type":"audio-chunk","payload_length":999999999}` + "\n":                    "payload, want at most",
+		`{"type":"transcribe","data_length":99999999}` + "\n":                         "of data",
+		`{"type":"transcribe","data_length":3}` + "\n" + `{x}`:                        "transcribe: not JSON",
+		`{"type":"transcribe","data":{"language":7}}` + "\n":                          "language: got JSON of type number",
+		`{"type":"audio-chunk"}` + "\n":                                               "no audio-start",
+		`{"type":"audio-start","data":{"rate":0,"width":2,"channels":1}}` + "\n":      "got 0 Hz",
+		`{"type":"audio-start","data":{"rate":16000,"width":9,"channels":99}}` + "\n": "9 bytes and 99 channels",
+		start + `{"type":"audio-chunk","payload_length":2}` + "\nxx" + `{"type":"audio-chunk","data":{"rate":8000,"width":2,"channels":1}}` + "\n": "the format changes",
+		start + `{"type":"audio-chunk","payload_length":65500}` + "\n" + strings.Repeat("x", 65500):                                                "more than 65536 bytes",
+		`{"type":"transcribe","data":{"language":"klingon"}}` + "\n" + start + `{"type":"audio-stop"}` + "\n":                                      "does not know it",
 	} {
 		x := newSatellite(t, address)
 		go io.WriteString(x.conn, send)

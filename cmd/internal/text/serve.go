@@ -186,7 +186,7 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 		}
 		return server, nil
 	}
-	return serve.Run(ctx, load, func(h *http.Server) error {
+	return serve.Run(ctx, s.opt, load, func(h *http.Server) error {
 		if secure == nil {
 			return h.Serve(api)
 		}
