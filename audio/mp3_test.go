@@ -73,28 +73,6 @@ func TestMP3Runs(t *testing.T) {
 	})
 }
 
-// TestMP3Damage: a file with bytes overwritten here and there gives as many samples as
-// before, the same each time, and what lies apart from the damage is not changed.
-func TestMP3Damage(t *testing.T) {
-	eachMP3(t, 100_000, func(t *testing.T, name string, file []byte) {
-		whole := mp3Samples(t, name, file)
-		bad := slices.Clone(file)
-		for at := len(bad) / 2; at < len(bad)/2+4; at++ {
-			bad[at] ^= 0x5a
-		}
-		got := mp3Samples(t, name, bad)
-		if again := mp3Samples(t, name, bad); !slices.Equal(got, again) {
-			t.Errorf("%s: the same file gives two results", name)
-		}
-		if n := len(whole) / 3; !slices.Equal(got[:n], whole[:n]) {
-			t.Errorf("%s: damage in the middle changes the first third", name)
-		}
-		if n := len(got) - len(whole); n < -4*1152 || n > 0 { // frames whose headers are gone, or do not follow each other
-			t.Errorf("%s: got %d samples with damage, %d without", name, len(got), len(whole))
-		}
-	})
-}
-
 // TestNoPadding: with less padding than the delay of decoders, as by libshine, nothing is missing but what
 // no decoder returns. A missing frame is a warning.
 func TestNoPadding(t *testing.T) {
@@ -143,24 +121,6 @@ func TestIntensity(t *testing.T) {
 		}
 		if _, err := openBytes(low); errors.Is(err, ErrUnsupported) != refused {
 			t.Errorf("MPEG-2, from frame %d: %v, want a refusal: %t", from, err, refused)
-		}
-	}
-}
-
-func mp3Samples(t *testing.T, name string, b []byte) (all []float64) {
-	t.Helper()
-	c, err := openBytes(b)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	for {
-		block, err := c.whole.now.mix.src.read(2000)
-		all = append(all, block...)
-		if err == io.EOF {
-			return all
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
 		}
 	}
 }

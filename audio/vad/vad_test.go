@@ -1,9 +1,7 @@
 package vad
 
 import (
-	"bufio"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"math"
@@ -101,44 +99,6 @@ func TestNetwork(t *testing.T) {
 	if top := slices.Max(g.Demo); top < 0.9 {
 		t.Errorf("the speech of the golden reaches %v only", top)
 	}
-}
-
-// TestManyHours compares every file of a list that the script wrote, if there is one.
-func TestManyHours(t *testing.T) {
-	list := os.Getenv("VERITY_VAD_REFERENCE")
-	if list == "" {
-		t.Skip("needs published weights or recordings: VERITY_VAD_REFERENCE names no list of tools/reference/vad_goldens.py")
-	}
-	f, err := os.Open(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, worst, samples := bufio.NewScanner(f), 0.0, 0
-	lines.Buffer(nil, 1<<26)
-	for lines.Scan() {
-		var item struct {
-			Name, PCM     string
-			Probabilities []float64
-		}
-		if err := json.Unmarshal(lines.Bytes(), &item); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(item.PCM)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pcm := make([]float32, len(b)/4)
-		for i := range pcm {
-			pcm[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		}
-		worst = max(worst, compare(t, item.Name, probabilities(pcm), item.Probabilities))
-		samples += len(pcm)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%.2f hours, off by at most %.2g", float64(samples)/audio.SampleRate/3600, worst)
 }
 
 // TestSpans compares with faster-whisper's own function on random probabilities.

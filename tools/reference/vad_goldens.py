@@ -1,8 +1,7 @@
 """Writes audio/vad/silero.f32, the weights of Silero VAD, and audio/vad/testdata/golden.json, what
 onnxruntime and faster-whisper make of a few sounds.
 
-    python vad_goldens.py            # needs silero-vad==6.2.0 faster-whisper==1.2.1 onnxruntime torch
-    python vad_goldens.py OUT FILES  # probabilities of many files, for TestManyHours
+    python vad_goldens.py  # needs silero-vad==6.2.0 faster-whisper==1.2.1 onnxruntime torch
 
 The weights are those of silero_vad.jit, the 16 kHz network (MIT, Silero Team); the
 probabilities come from silero_vad.onnx of the same package.
@@ -12,7 +11,6 @@ import hashlib
 import importlib.util
 import json
 import random
-import sys
 import wave
 from pathlib import Path
 
@@ -88,17 +86,6 @@ def spans():
 
 
 def main():
-    if len(sys.argv) > 2:
-        import faster_whisper
-
-        with open(sys.argv[1], "w") as f:
-            for name in sys.argv[2:]:
-                pcm = faster_whisper.decode_audio(name)
-                raw = Path(sys.argv[1]).with_suffix("") / (hashlib.sha256(name.encode()).hexdigest()[:16] + ".f32")
-                raw.parent.mkdir(exist_ok=True)
-                raw.write_bytes(pcm.astype("<f4").tobytes())
-                f.write(json.dumps(dict(name=name, pcm=str(raw), probabilities=probabilities(pcm))) + "\n")
-        return
     weights()
     golden = dict(
         source="silero-vad 6.2.0, onnxruntime %s; spans by faster-whisper 1.2.1" % onnxruntime.__version__,
