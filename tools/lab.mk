@@ -153,10 +153,10 @@ SIZE ?= large-v2
 bench-large: build ## the tables of assisted decoding on planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
 
-# Needs the weights in the cache (verity models pull large-v2, distil-large-v2, tiny) and the data sets: docs/EVALUATION.md.
-LIBRI ?= librispeech.parquet
-DUTCH ?= voxpopuli-nl.parquet
-pair: build ## the two rows of Hugging Face's article: large-v2 with distil-large-v2, and with tiny in Dutch; LIBRI=FILE DUTCH=FILE
+# Needs the weights in the cache (verity models pull large-v2, distil-large-v2, tiny), and downloads the data.
+LIBRI ?= hf:hf-internal-testing/librispeech_asr_dummy:clean:validation
+DUTCH ?= hf:facebook/voxpopuli:nl:validation
+pair: build ## the two rows of Hugging Face's article: large-v2 with distil-large-v2, and with tiny in Dutch; LIBRI=… DUTCH=…
 	$(BIN) compare --offline -m large-v2 -a distil-large-v2 --precision f16 -l en --normalizer english --limit 73 -d $(LIBRI)
 	$(BIN) compare --offline -m large-v2 -a tiny --precision f16 -l nl --normalizer english --limit 73 -d $(DUTCH) --columns audio,normalized_text
 

@@ -25,8 +25,12 @@ var (
 	ErrNoCache  = errors.New("there is no directory for downloaded models: set HOME, or HF_HOME to a directory of yours")
 )
 
+// folder returns the directory of a model, owner/name, or of a data set, datasets/owner/name.
 func (c *Client) folder(repo string) string {
-	return filepath.Join(c.Cache, "models--"+strings.ReplaceAll(repo, "/", "--"))
+	if strings.Count(repo, "/") == 1 {
+		repo = "models/" + repo
+	}
+	return filepath.Join(c.Cache, strings.ReplaceAll(repo, "/", "--"))
 }
 
 // Find returns the directory of a model whose files are all in the cache: of the

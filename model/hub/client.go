@@ -115,10 +115,22 @@ func (c *Client) unexpectedResponse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w; %s", ErrAnswer, fmt.Errorf(format, args...), remedy)
 }
 
-// files asks the hub for the files of a repository, and returns those of a checkpoint,
-// the weights last.
+// files asks the hub for the files of a model, and returns those of a checkpoint, the weights last.
 func (c *Client) files(ctx context.Context, repo string) (commit string, files []string, err error) {
-	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"))
+	commit, names, err := c.list(ctx, "models/"+repo, "main")
+	if err != nil {
+		return "", nil, err
+	}
+	if files = needed(names); len(files) == 0 {
+		return "", nil, fmt.Errorf("weights: got %d files, such as %.80q, want model.safetensors or model.bin; "+
+			"name a Whisper model in one of these forms", len(names), names[:min(len(names), 10)])
+	}
+	return commit, files, nil
+}
+
+// list asks the hub for the files of a repository, models/owner/name or datasets/owner/name, at a revision.
+func (c *Client) list(ctx context.Context, repo, revision string) (commit string, names []string, err error) {
+	resp, err := c.get(ctx, http.MethodGet, c.address("api", repo, "revision", revision))
 	if err != nil {
 		return "", nil, err
 	}
@@ -135,16 +147,10 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 	if len(answer.Sha) != 40 || !hashName.MatchString(answer.Sha) {
 		return "", nil, c.unexpectedResponse("sha: got %.60q, want that of a commit", answer.Sha)
 	}
-	var names []string
 	for _, s := range answer.Siblings {
 		names = append(names, s.Name)
 	}
-	files = needed(names)
-	if len(files) == 0 {
-		return "", nil, fmt.Errorf("weights: got %d files, such as %.80q, want model.safetensors or model.bin; "+
-			"name a Whisper model in one of these forms", len(names), names[:min(len(names), 10)])
-	}
-	return answer.Sha, files, nil
+	return answer.Sha, names, nil
 }
 
 // shardName matches the names of weights in several files.

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -75,6 +76,13 @@ func (h *fakeHub) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch at := "/" + repo + "/resolve/" + commit + "/"; r.URL.Path {
+	case "/api/datasets/owner/speech/revision/refs/convert/parquet":
+		json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": []map[string]string{
+			{"rfilename": "README.md"}, {"rfilename": "clean/test/0000.parquet"}, {"rfilename": "clean/test/0001.parquet"},
+			{"rfilename": "other/test/0000.parquet"}, {"rfilename": "../../evil/x.parquet"}}})
+	case "/datasets/owner/speech/resolve/" + commit + "/clean/test/0000.parquet", "/datasets/owner/speech/resolve/" + commit + "/clean/test/0001.parquet":
+		w.Header().Set("ETag", `"`+path.Base(r.URL.Path)+`"`)
+		fmt.Fprint(w, "PAR1")
 	case "/api/models/" + repo + "/revision/main":
 		json.NewEncoder(w).Encode(map[string]any{"sha": cmp.Or(h.sha, commit), "siblings": []map[string]string{
 			{"rfilename": "README.md"}, {"rfilename": "config.json"}, {"rfilename": "model.safetensors"}, {"rfilename": "pytorch_model.bin"}}})
@@ -638,5 +646,33 @@ func TestRedirectWithoutTLS(t *testing.T) {
 	c := &Client{Endpoint: secure.URL, Cache: t.TempDir(), Token: "secret", HTTP: secure.Client(), attempts: 1}
 	if _, err := c.Pull(t.Context(), repo); err == nil || !strings.Contains(err.Error(), "TLS") || token.Load() != nil {
 		t.Errorf("got error %v, token %v at the plain address; want neither", err, token.Load())
+	}
+}
+
+// TestDataset: the Parquet files of one split are downloaded into the cache, and a name that means several says which.
+func TestDataset(t *testing.T) {
+	h := newHub(t)
+	c := &Client{Cache: t.TempDir(), Endpoint: h.URL}
+	dir, err := c.Dataset(t.Context(), "owner/speech:clean")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(c.Cache, "datasets--owner--speech", "snapshots", commit, "clean", "test"); dir != want {
+		t.Errorf("directory %s, want %s", dir, want)
+	}
+	for _, name := range []string{"0000.parquet", "0001.parquet"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != "PAR1" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"owner/speech":        "want one of clean:test, other:test",
+		"owner/speech::train": "want one of clean:test, other:test",
+		"owner/none:a:b":      "has no such data set",
+		"speech":              "is not the name of a data set",
+	} {
+		if _, err := c.Dataset(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 var datasetRows = []*Option{
 	{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: maxPath, Common: true,
 		Help: "the dataset: a LibriSpeech directory, a JSON Lines, TSV or CSV manifest, Parquet files, or a directory " +
-			"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test"},
+			"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test; hf:OWNER/NAME:CONFIG:SPLIT downloads a split of the Hub"},
 	{Name: "limit", Kind: Whole, Max: 1e9, Common: true, Help: "process only the first NUMBER utterances; 0 means all"},
 	{Name: "columns", Kind: Text, Arg: "names", Max: maxLine,
 		Help: "names of the audio and text fields or columns, such as path,sentence"},
@@ -58,7 +58,9 @@ type DatasetFlags struct {
 
 func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
 	AddOption(f, "dataset", func(v Value) error {
-		d.Path, d.Opt.Split = datasets.CutSplit(v.Text)
+		if d.Path, d.Opt.Split = v.Text, ""; !strings.HasPrefix(v.Text, ofHub) {
+			d.Path, d.Opt.Split = datasets.CutSplit(v.Text)
+		}
 		return nil
 	})
 	Bind(f, "limit", &d.Limit)
@@ -73,6 +75,9 @@ func (d *DatasetFlags) Register(f *pflag.FlagSet) {
 		return nil
 	})
 }
+
+// ofHub begins the name of a data set of the Hub.
+const ofHub = "hf:"
 
 // A Corpus is the dataset or the files that DatasetFlags name.
 type Corpus struct {
@@ -95,7 +100,14 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case d.Path == "":
 		return nil, ErrNoDataset
 	}
-	data, err := datasets.Open(ctx, d.Path, d.Opt)
+	path := d.Path
+	if name, is := strings.CutPrefix(path, ofHub); is {
+		var err error
+		if path, err = NewHub().Dataset(ctx, name); err != nil {
+			return nil, fmt.Errorf("--dataset %s%w", ofHub, err)
+		}
+	}
+	data, err := datasets.Open(ctx, path, d.Opt)
 	if err == nil {
 		err = data.CheckSplit(ctx)
 	}
@@ -103,7 +115,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case errors.Is(err, datasets.ErrSplit):
 		return nil, Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, Usagef("--%w; want a directory or manifest on this machine, for a dataset of the Hub Parquet files", err)
+		return nil, Usagef("--%w; want a directory or manifest on this machine, or hf:OWNER/NAME of the Hub", err)
 	case errors.Is(err, datasets.ErrKind):
 		return nil, Usagef("--%w", err)
 	case err != nil:
