@@ -8,6 +8,7 @@
 //	Replace(path, f)        a name that the program chose: a link there is replaced
 //	WriteModel(dir, f)      the files of a checkpoint, all or none
 //	Open(path, flag)        a file that stays open: records, partial downloads
+//	NewTemp(dir, pattern)   a file that is gone after Close
 package output
 
 import (

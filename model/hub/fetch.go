@@ -153,14 +153,13 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) error {
 			return err
 		}
 	}
-	done := have
-	body := io.TeeReader(io.LimitReader(resp.Body, r.size-have), writerFunc(func(p []byte) {
-		if done += int64(len(p)); c.Progress != nil {
+	to := &output.Counter{Writer: f, Written: have, Report: func(done int64) {
+		if c.Progress != nil {
 			c.Progress(r.name, done, r.size)
 		}
-	}))
-	_, err = io.Copy(f, body)
-	switch {
+	}}
+	_, err = io.Copy(to, io.LimitReader(resp.Body, r.size-have))
+	switch done := to.Written; {
 	case errors.As(err, new(*fs.PathError)):
 		return err // the disk
 	case err != nil:
@@ -169,14 +168,6 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) error {
 		return &temporaryError{fmt.Errorf("%w after %d of %d bytes", errCut, done, r.size)}
 	}
 	return nil
-}
-
-// A writerFunc is called with what is written to it.
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) {
-	f(p)
-	return len(p), nil
 }
 
 // verify compares the length and the hash of a file with what the hub stated.

@@ -131,27 +131,13 @@ func (w *Output) write(
 		}
 		return put("model.safetensors", func(to io.Writer) error {
 			if progress != nil {
-				to = &countingWriter{Writer: to, count: func(written int64) {
+				to = &output.Counter{Writer: to, Report: func(written int64) {
 					progress(w.Dir, float64(written)/float64(w.Bytes))
 				}}
 			}
 			return safetensors.Write(ctx, to, entries...)
 		})
 	})
-}
-
-// A countingWriter reports how many bytes were written.
-type countingWriter struct {
-	io.Writer
-	written int64
-	count   func(written int64)
-}
-
-func (w *countingWriter) Write(b []byte) (int, error) {
-	n, err := w.Writer.Write(b)
-	w.written += int64(n)
-	w.count(w.written)
-	return n, err
 }
 
 // Open returns a checkpoint of a published size with random float16 weights, in memory.

@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"io"
 	"os"
 )
 
@@ -28,4 +29,18 @@ func (t *Temp) Close() error {
 		err = errors.Join(err, os.Remove(t.Name()))
 	}
 	return err
+}
+
+// A Counter reports how many bytes were written.
+type Counter struct {
+	io.Writer
+	Written int64
+	Report  func(written int64)
+}
+
+func (c *Counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.Written += int64(n)
+	c.Report(c.Written)
+	return n, err
 }
