@@ -45,12 +45,16 @@ var mistakes = []struct{ pattern, hint string }{
 
 // incomplete explains a directory that lacks a file.
 func incomplete(fsys fs.FS, dir, lacks string) error {
-	hint := "want config.json and model.safetensors (Hugging Face), or " + ct2File + " (faster-whisper)"
+	const want = "want config.json and model.safetensors (Hugging Face), or " + ct2File + " (faster-whisper)"
+	hint := want
 	for _, m := range mistakes {
 		if found, _ := fs.Glob(fsys, m.pattern); len(found) > 0 {
 			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir, "%[3]s", path.Dir(found[0])).Replace(m.hint)
 			break
 		}
+	}
+	if files, _ := fs.Glob(fsys, "model*"); lacks == "config.json" && len(files) == 0 && hint == want {
+		return fmt.Errorf("%s: %w: %s", dir, ErrNotCheckpoint, hint)
 	}
 	return fmt.Errorf("%s: %w: there is no %s: %s", dir, ErrNotCheckpoint, lacks, hint)
 }

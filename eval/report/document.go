@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/option"
 	"verity/internal/show"
 	"verity/transcript"
 )
@@ -50,7 +51,7 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 		maps.Copy(fields, s.fields)
 	}
 	if by != "" && !fields[by] {
-		return nil, fmt.Errorf("field %s: no record has it; they have %s", by,
+		return nil, option.New("by", by, "no record has this field; they have "+
 			cmp.Or(strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "none"))
 	}
 	return NewDocument(sets, pairs), nil

@@ -118,7 +118,7 @@ func (l line) parse(name string) (*Record, error) {
 	case l.text[0] == '[':
 		err = errors.New("malformed record: is a JSON array, want a JSON object on each line: jq -c '.[]' arr.json > arr.jsonl")
 	case l.text[0] != '{':
-		err = errors.New("malformed record: is no JSON object")
+		err = errNoObject
 	case !utf8.Valid(l.text):
 		err = errors.New("malformed record: the text is not UTF-8: save it as UTF-8")
 	default:

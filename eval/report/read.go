@@ -22,6 +22,9 @@ import (
 // killed, or has not finished.
 var ErrTorn = errors.New("torn last line")
 
+// errNoObject is the cause of a [LineError] for a line that begins as no record does.
+var errNoObject = errors.New("malformed record: is no JSON object")
+
 // errLong is the cause of a [LineError] for a line too long to be a record.
 var errLong = fmt.Errorf("the line has more than %d bytes: it is no record", maxLine)
 

@@ -114,7 +114,7 @@ func TestGroups(t *testing.T) {
 	if _, err := Load(t.Context(), []Files{{"theirs", []string{theirs}}}, "none", ""); err == nil || !strings.Contains(err.Error(), `line 1: there is no text "reference"`) {
 		t.Errorf("a line without a reference: %v", err)
 	}
-	if _, err := Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "land"); err == nil || err.Error() != "field land: no record has it; they have lang" {
+	if _, err := Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "land"); err == nil || err.Error() != "by: got land: no record has this field; they have lang" {
 		t.Errorf("an unknown field: %v", err)
 	}
 }

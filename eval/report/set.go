@@ -124,8 +124,11 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 		}
 	}
 	if len(records) == 0 && len(bad) > 0 && !(len(bad) == 1 && errors.Is(bad[0], ErrTorn)) {
-		return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write; line %d: %w",
-			path, bad[0].Line, bad[0].Err)
+		const want = "it holds no records, want records.jsonl or its directory, which eval and compare write"
+		if errors.Is(bad[0], errNoObject) {
+			return fmt.Errorf("%s: %s", path, want)
+		}
+		return fmt.Errorf("%s: %s; line %d: %w", path, want, bad[0].Line, bad[0].Err)
 	}
 	s.rows = append(s.rows, len(records)+len(bad))
 	type result struct {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // MakeDir makes a directory, and reports why files cannot be written to it. undo removes the
@@ -26,8 +27,10 @@ func MakeDir(name string) (undo func(), err error) {
 	}
 	if err = os.MkdirAll(name, 0o777); err == nil {
 		err = acceptsFiles(name)
+	} else if errors.Is(err, syscall.ENOTDIR) {
+		err = errors.New("it is a file, or below one; name another")
 	} else if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("the directory cannot be made")
+		err = errors.New("the directory cannot be made; name another")
 	}
 	if err != nil {
 		undo()
@@ -38,8 +41,11 @@ func MakeDir(name string) (undo func(), err error) {
 // acceptsFiles reports why no new file can be made in a directory.
 func acceptsFiles(dir string) error {
 	f, err := beside(filepath.Join(dir, "output"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no directory %s", dir)
+	if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s; make it, or name another", dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: no file can be made in %s; name another directory", fs.ErrPermission, dir)
 	}
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (a *AssistantFlags) For(model string) string {
 // unknown is the error of an assistant that does not exist.
 func (a *AssistantFlags) unknown() error {
 	return Usagef("--assistant %s: want auto, none, encoder, ngram, self, or the name or directory of a smaller model "+
-		"of the same family; there is no such directory or file", a.Name)
+		"of the same family", a.Name)
 }
 
 // AssistantNames are what --assistant accepts besides models.

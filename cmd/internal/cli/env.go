@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -127,7 +128,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 func OneArg(want string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return Usagef("want %s; got %d", want, len(args))
+			return Usagef("want %s, got %s", want, map[bool]string{true: "none", false: strconv.Itoa(len(args))}[len(args) == 0])
 		}
 		return nil
 	}

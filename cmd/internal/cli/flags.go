@@ -155,6 +155,9 @@ func Repeated(flags *pflag.FlagSet, args []string) (err error) {
 			return err
 		}
 		hint := ""
+		if f.Name == "model" && flags.Lookup("out") != nil {
+			hint = "; run each with verity eval --out DIR, and verity report compares the directories"
+		}
 		if o, both := optionOf(f), before+","+value; o != nil && o.Check != nil && o.Kind != Choice {
 			if _, err := o.Parse(both); err == nil {
 				hint = fmt.Sprintf(", or both as --%s %s", f.Name, both)
@@ -242,7 +245,7 @@ func noFlag(c *cobra.Command, typed string) error {
 	case name == "transcribe" || name == "watch":
 		hint = `; docs/GUIDE.md, "Coming from another program", lists the flags of whisper, whisper.cpp and faster-whisper`
 	}
-	return UsageError{NeedHelp: true, Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
+	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.

@@ -193,7 +193,7 @@ func parseSpeakers(text string) (s SpeakerFlags, err error) {
 	default:
 		voices, wrong := diarize.Parse(text)
 		if s.Voices, err = &voices, wrong; wrong != nil {
-			err = fmt.Errorf("%w; channels, or one", wrong)
+			err = fmt.Errorf("want one, channels, voice, or how many speakers there are, as 3 or 2-4, up to %d", diarize.MaxSpeakers)
 		}
 	}
 	return s, err

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,10 @@ func (r *reportFlags) check() error {
 	if r.table && r.json {
 		return cli.Usagef("--table cannot be combined with --json; choose one")
 	}
-	if err := output.Check(r.html); err != nil {
-		return err
+	if err := cmp.Or(output.Check(r.html), replaces(r.html, "<!doctype html>", "a page")); err != nil {
+		return fmt.Errorf("--html %w", err)
 	}
-	return replaces(r.html, "<!doctype html>", "a page")
+	return nil
 }
 
 // replaces refuses to write over a file that does not begin as what is written: it may be
@@ -141,7 +142,7 @@ func (r *reportCommand) score(ctx context.Context, args []string) error {
 	}
 	d, err := report.Load(ctx, files, r.report.normalizer, r.by)
 	if err != nil {
-		return cli.Unusable(err)
+		return cli.Unusable(cli.InFlag(err))
 	}
 	eval.Predict(d)
 	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {

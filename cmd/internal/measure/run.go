@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func (r *datasetRun) openData(ctx context.Context) (*cli.Corpus, error) {
 	if r.out != "" {
 		undo, err := output.MakeDir(r.out)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--out %w", err)
 		}
 		undo() // the first file makes it again
 	}

@@ -62,7 +62,7 @@ func Models(e cli.Env) *cobra.Command {
 		func(ctx context.Context, args []string) error {
 			h := cli.NewHub()
 			if h.Offline || offline {
-				return cli.Usagef("pull needs the network; verity models lists what is here")
+				return cli.Usagef("pull needs the network: leave out --offline and HF_HUB_OFFLINE; verity models lists what is here")
 			}
 			dir, err := h.Pull(ctx, args[0])
 			if errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrToken) { // else it is the network

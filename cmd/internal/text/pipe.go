@@ -382,7 +382,7 @@ func Decode(e cli.Env) *cobra.Command {
 		defer clip.Close()
 		return writeSamples(e, clip)
 	})
-	c.Args, c.Hidden = cli.OneArg("a sound file"), true
+	c.Args, c.Hidden = cli.OneArg("one sound file"), true
 	cli.AddFlags(c, sound.Register)
 	return c
 }

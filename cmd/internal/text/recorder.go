@@ -84,6 +84,9 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		args[i] = "audio=" + microphone(ctx, args[0])
 	}
 	r := &recorder{name: args[0]}
+	if i := slices.Index(args, "-f"); args[0] == "ffmpeg" && i > 0 {
+		r.name += " with " + args[i+1]
+	}
 	r.ctx, r.stop = context.WithCancel(ctx)
 	r.cmd = exec.CommandContext(r.ctx, args[0], args[1:]...)
 	r.cmd.Stderr, r.cmd.WaitDelay = &r.stderr, recorderTimeout

@@ -64,7 +64,7 @@ const (
 func Watch(e cli.Env) *cobra.Command {
 	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
 	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.watch)
-	c.Args = cli.OneArg("one DIRECTORY")
+	c.Args = cli.OneArg("one DIRECTORY, as verity watch recordings --output-dir texts")
 	w.register(c, func(*pflag.FlagSet) {})
 	return c
 }
