@@ -104,7 +104,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	if name, is := strings.CutPrefix(path, ofHub); is {
 		var err error
 		if path, err = NewHub().Dataset(ctx, name); err != nil {
-			return nil, fmt.Errorf("--dataset %s%w", ofHub, err)
+			return nil, OfHub(fmt.Errorf("--dataset %s%w", ofHub, err))
 		}
 	}
 	data, err := datasets.Open(ctx, path, d.Opt)

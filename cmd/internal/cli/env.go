@@ -58,6 +58,14 @@ func Unusable(err error) error {
 	return UsageError{Err: err, Named: true}
 }
 
+// OfHub is Unusable for an error of the hub: a name that it does not have is one of usage, the network is not.
+func OfHub(err error) error {
+	if errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrToken) || errors.Is(err, hub.ErrOffline) {
+		return Unusable(err)
+	}
+	return err
+}
+
 // interrupted is the exit status after a signal: that of shells after Ctrl-C.
 const interrupted = 130
 

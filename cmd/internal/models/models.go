@@ -65,10 +65,7 @@ func Models(e cli.Env) *cobra.Command {
 				return cli.Usagef("pull needs the network: leave out --offline and HF_HUB_OFFLINE; verity models lists what is here")
 			}
 			dir, err := h.Pull(ctx, args[0])
-			if errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrToken) { // else it is the network
-				err = cli.Unusable(err)
-			}
-			if err == nil {
+			if err = cli.OfHub(err); err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
 			}
 			return err
