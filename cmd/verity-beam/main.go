@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
-	return p.job.Fail(ctx, "verity-beam", args, err)
+	return p.job.Fail(ctx, "verity-beam", err)
 }
 
 // hidden are flags of Beam that this program sets itself or that only workers need.
