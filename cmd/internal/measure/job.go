@@ -108,6 +108,7 @@ func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, err
 	if err != nil {
 		return nil, transcript.Provenance{}, err
 	}
+	j.options.Resources = a.resources()
 	return a.Engine, a.Run, nil
 }
 
