@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"verity/internal/frontend"
+	"verity/internal/input"
 )
 
 const (
@@ -77,7 +78,7 @@ type Clip struct {
 
 // Open opens a sound file. When ctx ends, reads that still wait fail.
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
-	f, err := os.Open(name)
+	f, err := os.Open(input.Lookup(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = noFile{}
 	}

@@ -523,3 +523,28 @@ func TestBlankText(t *testing.T) {
 		}
 	}
 }
+
+// TestLayouts reads tables as other programs lay them out: without names of columns, with semicolons, in UTF-16, beside sound.
+func TestLayouts(t *testing.T) {
+	utf16 := "\xff\xfe"
+	for _, r := range "audio,text\na.wav,x\n" {
+		utf16 += string(r) + "\x00"
+	}
+	for _, tt := range []struct {
+		name  string
+		files []string
+		path  string
+		want  string // the only row
+	}{
+		{"FLEURS", []string{"test.tsv", "7\t1.wav\tX.\tx\tx |\t16000\tMALE\n", "test/1.wav", ""}, "test.tsv", "1.wav|x||0+0|test/1.wav"},
+		{"LJSpeech", []string{"metadata.csv", "LJ1|\"X, 1|x, \"one\n", "wavs/LJ1.wav", ""}, ".", "LJ1|x, \"one||0+0|wavs/LJ1.wav"},
+		{"beside sound", []string{"metadata.csv", "file_name,transcription\na.wav,x\n", "a.wav", ""}, ".", "a.wav|x||0+0|a.wav"},
+		{"semicolons", []string{"m.csv", "audio;text\na.wav;x\n", "a.wav", ""}, "m.csv", "a.wav|x||0+0|a.wav"},
+		{"UTF-16", []string{"m.csv", utf16, "a.wav", ""}, "m.csv", "a.wav|x||0+0|a.wav"},
+	} {
+		root := tree(t, tt.files...)
+		if got := listing(t, root, tt.path, Options{}); len(got) != 2 || got[1] != tt.want {
+			t.Errorf("%s: got %q, want %s", tt.name, got, tt.want)
+		}
+	}
+}

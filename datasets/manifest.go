@@ -12,8 +12,12 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"verity/internal/input"
 )
@@ -89,18 +93,55 @@ type splitter func(line string) ([]string, error)
 // tabs splits the lines of Common Voice: nothing is quoted.
 func tabs(line string) ([]string, error) { return strings.Split(line, "\t"), nil }
 
-// commas splits a line of RFC 4180; a field must end on its line.
-func commas(line string) ([]string, error) { return csv.NewReader(strings.NewReader(line)).Read() }
+// commas splits a line of RFC 4180; a field must end on its line. Without commas, semicolons separate fields, as spreadsheets
+// write them where the comma is in numbers.
+func commas(line string) ([]string, error) {
+	r := csv.NewReader(strings.NewReader(line))
+	if first, err := r.Read(); err != nil || len(first) > 1 || !strings.Contains(line, ";") {
+		return first, err
+	}
+	r = csv.NewReader(strings.NewReader(line))
+	r.Comma = ';'
+	return r.Read()
+}
 
-// readTable returns the reader of a table whose first line names the columns. Audio is
-// beside it, or in clips as in Common Voice.
+// layouts are tables without a line that names their columns.
+var layouts = []struct {
+	mark    string // between columns
+	columns []string
+}{
+	{"\t", []string{"number", "file_name", "raw_text", "transcription", "letters", "samples", "gender"}}, // FLEURS
+	{"|", []string{"file_name", "raw_text", "text"}},                                                     // LJSpeech
+	{"|", []string{"file_name", "text"}},
+}
+
+// layoutOf returns the columns of a table without names whose first line names a sound, and how its lines are split; nil
+// without one.
+func (d *Dataset) layoutOf(line string, source func(name string) (Source, error)) ([]string, splitter) {
+	for _, l := range layouts {
+		split := func(line string) ([]string, error) { return strings.Split(line, l.mark), nil }
+		if values, _ := split(line); len(values) == len(l.columns) {
+			if _, err := source(values[slices.Index(l.columns, "file_name")]); err == nil {
+				return l.columns, split
+			}
+		}
+	}
+	return nil, nil
+}
+
+// readTable returns the reader of a table whose first line names the columns, or of one of the layouts. Audio is
+// beside it, in clips as in Common Voice, in wavs as in LJSpeech, or in a folder of the table's name as in FLEURS.
 func readTable(split splitter) reader {
 	return func(ctx context.Context, d *Dataset, file string, rows sink) error {
+		split := split
 		source := func(name string) (Source, error) {
 			s, err := besideManifest(file, name)
-			if err != nil && !filepath.IsAbs(name) {
-				if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
-					return clip, nil
+			stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			for _, at := range []string{filepath.Join("clips", name), filepath.Join(stem, name), filepath.Join("wavs", name+".wav")} {
+				if err != nil && !filepath.IsAbs(name) {
+					if clip, err := existing(resolve(file, at)); err == nil {
+						return clip, nil
+					}
 				}
 			}
 			return s, err
@@ -116,7 +157,12 @@ func readTable(split splitter) reader {
 				if bad = err; bad == nil {
 					columns, bad = values, d.header(values)
 				}
-				return bad == nil
+				found, apart := d.layoutOf(string(line), source)
+				if bad == nil || found == nil {
+					return bad == nil
+				}
+				columns, split, bad = found, apart, nil
+				values, err = split(string(line))
 			}
 			if err == nil && len(values) != len(columns) {
 				err = fmt.Errorf("%d fields, want %d", len(values), len(columns))
@@ -152,7 +198,11 @@ func (d *Dataset) header(columns []string) error {
 	if len(f) < len(columns) {
 		return errors.New("a column is named twice")
 	}
-	return cmp.Or(f.checkColumns("sound", d.options.Audio, audioNames), f.checkColumns("text", d.options.Text, textNames))
+	err := cmp.Or(f.checkColumns("sound", d.options.Audio, audioNames), f.checkColumns("text", d.options.Text, textNames))
+	if e, ok := err.(*ColumnsError); ok {
+		e.Has = columns // in their order
+	}
+	return err
 }
 
 var (
@@ -169,14 +219,11 @@ func eachLine(ctx context.Context, file string, f func(n int, line []byte, err e
 		return err
 	}
 	defer in.Close()
-	r := bufio.NewReader(in)
+	r := bufio.NewReader(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
 	var line []byte
 	for n := 1; ; n++ {
 		var length int
 		line, length, err = input.Line(r, line[:0], maxLine)
-		if n == 1 {
-			line = []byte(input.Text(line))
-		}
 		if err != nil && err != io.EOF {
 			return fmt.Errorf("line %d: %w", n, err)
 		}

@@ -84,6 +84,7 @@ var kinds = []struct {
 	{"parquet", false, func(p string) bool { return ending(p) == ".parquet" }},
 	{"jsonl", true, func(p string) bool { return ending(p) == ".jsonl" }},
 	{"tsv", true, func(p string) bool { return ending(p) == ".tsv" }},
+	{"csv", true, func(p string) bool { return filepath.Base(p) == "metadata.csv" }},
 	{"folder", false, audio.HasEnding},
 	{"csv", true, func(p string) bool { return ending(p) == ".csv" }},
 }

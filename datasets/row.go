@@ -253,6 +253,7 @@ type Place struct {
 
 // existing returns the source for the regular file at path, or an error.
 func existing(path string) (Source, error) {
+	path = input.Lookup(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -25,6 +25,10 @@ import (
 	"iter"
 	"os"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
 )
 
 // ErrNotRegular is the cause when a name leads to something that is not a regular file.
@@ -129,8 +133,28 @@ func JSON(b []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// Text returns text without a byte order mark, which editors on Windows write at the start of a file.
-func Text[T string | []byte](text T) string { return strings.TrimPrefix(string(text), "\ufeff") }
+// Text returns text without a byte order mark, which programs on Windows write at the start of a file. With that of UTF-16,
+// it is converted.
+func Text[T string | []byte](text T) string {
+	s, _, err := transform.String(unicode.BOMOverride(transform.Nop), string(text))
+	if err != nil {
+		return string(text)
+	}
+	return s
+}
+
+// Lookup returns the path of a file that exists: the given one, or the same with its letters and accents composed in another
+// way, as archives from macOS have it. Without one it returns path.
+func Lookup(path string) string {
+	if _, err := os.Lstat(path); err != nil {
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			if _, err := os.Lstat(form.String(path)); err == nil {
+				return form.String(path)
+			}
+		}
+	}
+	return path
+}
 
 // Lines returns the lines of a text with their numbers, without surrounding white space. Empty lines, and those that begin
 // with #, are skipped.

@@ -57,3 +57,18 @@ func TestLines(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestLookup: a name is found whether its accents are composed or not.
+func TestLookup(t *testing.T) {
+	dir := t.TempDir()
+	there, asked := filepath.Join(dir, "Cafe\u0301"), filepath.Join(dir, "Caf\u00e9")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := Lookup(asked); got != there && got != asked { // a file system may know both
+		t.Errorf("got %q, want %q", got, there)
+	}
+	if _, err := os.Stat(Lookup(asked)); err != nil {
+		t.Error(err)
+	}
+}

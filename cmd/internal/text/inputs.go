@@ -164,11 +164,12 @@ func readList(ctx context.Context, name string, stdin io.Reader) (names []string
 	case len(text) > longestList:
 		return nil, cli.Usagef("--files-from %s: want at most %d MiB", show.Name(name), longestList>>20)
 	}
+	text = []byte(input.Text(text))
 	end, space := "\n", "\r"
 	if bytes.IndexByte(text, 0) >= 0 {
 		end, space = "\x00", ""
 	}
-	for one := range strings.SplitSeq(input.Text(text), end) {
+	for one := range strings.SplitSeq(string(text), end) {
 		if one = strings.TrimSuffix(one, space); strings.TrimSpace(one) != "" {
 			names = append(names, one)
 		}

@@ -81,6 +81,7 @@ func TestList(t *testing.T) {
 		{"a b.wav\n\nc\r\nd", []string{"a b.wav", "c", "d"}, ""},
 		{"a\nb\x00c\x00", []string{"a\nb", "c"}, ""},
 		{"a\x00b", []string{"a", "b"}, ""},
+		{"\xff\xfea\x00.\x00\r\x00\n\x00", []string{"a."}, ""}, // as PowerShell writes it
 		{"\n\n", nil, "it names no file"},
 		{strings.Repeat("\n", longestList+1), nil, "want at most 64 MiB"},
 	} {
