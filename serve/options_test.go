@@ -50,7 +50,7 @@ var defaultsDrawn = map[string]func(*transcribe.Options){
 		o.Repetition = decoder.Repetition{Penalty: 1.1, NoRepeat: 9, MinTokens: 1}
 	},
 	"top":           func(o *transcribe.Options) { o.TopK, o.TopP = 5, 0.9 },
-	"fit":           func(o *transcribe.Options) { o.AudioContext = transcribe.FitAudioContext },
+	"whole windows": func(o *transcribe.Options) { o.AudioContext = transcribe.WholeWindows },
 	"short context": func(o *transcribe.Options) { o.AudioContext = 700 },
 	"pad":           func(o *transcribe.Options) { o.Pad = audio.PadMel },
 	"first":         func(o *transcribe.Options) { o.MaxInitialTimestamp = math.Inf(1) },

@@ -295,7 +295,7 @@ func TestGaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.pass = Pass{Provisional: tt.why == provisional, SoundFrames: src.Frames()}
+		tr.pass = Pass{Provisional: tt.why == provisional}
 		r := tr.newTranscription("", src, Callbacks{})
 		if err := r.transcribe(t.Context()); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestEncodedOnce(t *testing.T) {
 	} {
 		var encoded []int
 		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(seek, _ int) { encoded = append(encoded, seek) },
-			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
+			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.1, 0) }}
 		transcribed(t, s, 2000, 800, Options{Spans: tt.spans, Pad: tt.pad})
 		if !slices.Equal(encoded, tt.want) {
 			t.Errorf("%s: encoded windows at %v, want %v", tt.name, encoded, tt.want)

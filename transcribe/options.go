@@ -166,10 +166,9 @@ type Options struct {
 	// each other as they do without chunks.
 	Chunked bool
 
-	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means the model's: 1500, so
-	// 30 s, in published models. Fewer cost less for short clips but change the numbers, since models were
-	// trained with whole windows: audio_ctx of whisper.cpp. FitAudioContext means as many as the sound of
-	// each window needs, and 128 more, for files; see short.go.
+	// AudioContext is how many positions of 20 ms the encoder reads of a window. 0 means as many as its sound needs,
+	// and 128 more (see short.go); [WholeWindows] the model's: 1500, so 30 s, in published models. A number is that
+	// many for every window, which changes the words more: audio_ctx of whisper.cpp.
 	AudioContext int
 
 	// Pad says what fills a window after the end of the audio. If a span ends within a window, PadMel fills
@@ -194,8 +193,8 @@ type Options struct {
 	chunks       int
 }
 
-// FitAudioContext is the AudioContext that fits each window.
-const FitAudioContext = -1
+// WholeWindows is the AudioContext that encodes silence up to the model's 30 s in every window, as upstream does.
+const WholeWindows = -1
 
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }

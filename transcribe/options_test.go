@@ -40,7 +40,7 @@ func randomOptions(rng *rand.Rand) Options {
 	maybe(func() { o.SuppressTokens = []tokenizer.Token{-1, 20} })
 	maybe(func() { o.MaxInitialTimestamp = math.Inf(1) })
 	maybe(func() { o.Pad = audio.PadMel })
-	maybe(func() { o.AudioContext = []int{FitAudioContext, 60, 150, 333}[rng.IntN(4)] })
+	maybe(func() { o.AudioContext = []int{WholeWindows, 60, 150, 333}[rng.IntN(4)] })
 	maybe(func() { o.MaxCompressionRatio, o.MinLogProb = 1.1, -0.2 })
 	maybe(func() { o.MaxNoSpeech = 0.01 })
 	switch rng.IntN(4) {

@@ -52,7 +52,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, err
 	}
 	t.replacer = replacerOf(o.Terms)
-	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
+	if n, most := o.AudioContext, m.Dims.AudioPositions; n < WholeWindows || n > most {
 		return nil, option.New("AudioContext", n,
 			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most))
 	}
@@ -75,10 +75,9 @@ type Pass struct {
 	// Spoken means that a detector has heard speech: the text is not checked for it.
 	Spoken bool
 
-	// Provisional text is replaced by that of another pass, so nothing is decoded twice: the temperature is 0, and
-	// speech without words stays so. Windows are as short as the sound so far, of SoundFrames, allows.
+	// Provisional text is replaced by that of another pass, so nothing is decoded twice: the temperature is 0, text in
+	// doubt stands, and speech without words stays so.
 	Provisional bool
-	SoundFrames int
 }
 
 // ForPass returns a Transcriber like t for one pass over live sound. All else stays, also the text to draft from and the
@@ -372,9 +371,6 @@ func (t *Transcriber) transcribeLive(
 	case t.opt.Speakers != nil:
 		return nil, option.New("Speakers", "voice",
 			"needs a file: voices cannot be compared in sound that is still arriving")
-	case t.opt.AudioContext == FitAudioContext:
-		return nil, option.New("AudioContext", "fit",
-			"needs a file: the length of sound that is still arriving is not known")
 	}
 	return t.transcribeSource(ctx, name, live, time.Now(), w)
 }

@@ -46,19 +46,10 @@ func (w *window) close() {
 
 // windowFrames returns the length of a whole window.
 func (t *Transcriber) windowFrames() int {
-	const (
-		liveMargin = 6 * audio.FramesPerSecond  // of silence after sound that a later pass hears again
-		liveLeast  = 12 * audio.FramesPerSecond // with that silence
-	)
-	whole := t.model.Dims.WindowFrames()
-	switch n := t.opt.AudioContext; {
-	case t.pass.Provisional: // it grows in steps of one second
-		frames := max(t.pass.SoundFrames+liveMargin, liveLeast) + audio.FramesPerSecond - 1
-		return min(whole, frames-frames%audio.FramesPerSecond)
-	case n > 0:
+	if n := t.opt.AudioContext; n > 0 {
 		return framesPerStep * n
 	}
-	return whole
+	return t.model.Dims.WindowFrames()
 }
 
 // nextWindow returns the window at the cursor, with size frames of sound: ahead, if that is it.

@@ -239,8 +239,7 @@ func (u *Utterance) transcribe(
 ) (tr *transcript.Transcript, next []transcript.Cue, err error) {
 	again := func(language string, draft []transcript.Cue) {
 		before := tr
-		p := transcribe.Pass{Language: language, Prompt: u.passPrompt(), Spoken: u.spoken, Provisional: !last,
-			SoundFrames: (len(pcm) + audio.HopLength - 1) / audio.HopLength}
+		p := transcribe.Pass{Language: language, Prompt: u.passPrompt(), Spoken: u.spoken, Provisional: !last}
 		if tr, next, err = u.onePass(ctx, pcm, p, draft); err == nil && before != nil {
 			tr.Stats.Add(before.Stats)
 		}

@@ -51,11 +51,11 @@ var textRows = []*Option{
 		Scope: Configurable, Field: "SuppressExpression", Set: func(d *Decoding, v Value) { d.SuppressExpression, _ = expression(v.Text) },
 		Help: "never choose tokens that this regular expression matches in full, leading space included. For example, " +
 			"' ?[0-9]+' makes the model spell out numbers"},
-	{Name: "audio-context", Kind: List, Arg: "positions", Default: "all", Choices: []string{"all", "fit"},
+	{Name: "audio-context", Kind: List, Arg: "positions", Default: "fit", Choices: []string{"fit", "all"},
 		Check: checks(audioContext), Scope: Configurable, Field: "AudioContext",
 		Set: func(d *Decoding, v Value) { d.AudioContext, _ = audioContext(v.Text) },
-		Help: "encoder positions per window, 20 ms each, up to 1500; or fit: as many as the sound of a window " +
-			"needs, unless its text is in doubt. Faster for short files, but the text may differ because models were trained on 30 s"},
+		Help: "what the encoder reads of a window: fit, its sound and 2.6 s, or all where the text is in doubt; all, 30 s " +
+			"even of a short file; or positions of 20 ms, up to 1500"},
 	{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
 		Field: "Pad", Set: setPad,
 		Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +
@@ -258,13 +258,13 @@ func expression(text string) (*regexp.Regexp, error) {
 func audioContext(text string) (int, error) {
 	switch n, err := strconv.Atoi(text); {
 	case text == "all":
-		return 0, nil
+		return transcribe.WholeWindows, nil
 	case text == "fit":
-		return transcribe.FitAudioContext, nil
+		return 0, nil
 	case err == nil && n > 0 && n <= maxPositions:
 		return n, nil
 	}
-	return 0, fmt.Errorf("want a number of positions from 1 to %d, fit or all", maxPositions)
+	return 0, fmt.Errorf("want fit, all or a number of positions from 1 to %d", maxPositions)
 }
 
 func setPad(d *Decoding, v Value) {
