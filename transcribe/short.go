@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"math"
+	"slices"
 
 	"verity/decoder"
 	"verity/tokenizer"
@@ -15,7 +16,7 @@ import (
 const (
 	shortMargin              = 128   // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9   // of the language; below it, it is in doubt
-	shortLogProb             = -0.25 // mean of the tokens; below it, the text is in doubt
+	shortLogProb             = -0.3  // mean of the tokens; below it, the text is in doubt
 	shortLeastLogProb        = -0.45 // below it, no search is tried
 	endMargin                = 0.4   // s: text that ends so close to the end of the sound is the last
 )
@@ -40,7 +41,7 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	if err != nil {
 		return false, err
 	}
-	plausible := a.ended() && a.logProb >= shortLeastLogProb && !r.t.opt.repetitive(a)
+	plausible := a.ended() && a.logProb >= shortLeastLogProb && !r.hasLoop(a)
 	stands = plausible && a.logProb >= shortLogProb || r.t.pass.Provisional
 	if plausible && !stands && temperature == 0 && o.Search.Beams <= 1 {
 		o.Search.Beams = doubtBeams
@@ -58,6 +59,24 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	w.close()
 	w.frames = r.frames
 	return false, r.encode(ctx, w)
+}
+
+// hasLoop reports whether some tokens of text, three or more, follow a second time at once. In a window of a few seconds
+// that is too little for the compression of the whole text to show it.
+func (r *transcription) hasLoop(a attempt) bool {
+	text := slices.DeleteFunc(slices.Clone(a.tokens), func(t tokenizer.Token) bool { return t >= r.t.model.Tokenizer.EOT })
+	for period := 3; 2*period <= len(text)+1; period++ {
+		same := 0
+		for i, t := range text[period:] {
+			if same++; t != text[i] {
+				same = 0
+			}
+			if same >= max(3, period-1) { // the first may differ in its capital
+				return true
+			}
+		}
+	}
+	return r.t.opt.repetitive(a)
 }
 
 // ended reports whether the model wrote end-of-text.

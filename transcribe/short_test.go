@@ -31,6 +31,7 @@ func TestShortWindow(t *testing.T) {
 		{"text in doubt, another found", 0, text(-0.3), said(tok, 0, " two", 90, -0.2, 0), Options{}, []int{200, 200}, []bool{true, true, false}},
 		{"text in doubt, after a search", 0, none, text(-0.3), Options{BeamSize: 5}, []int{200, 200}, []bool{true, false}},
 		{"text in great doubt", 0, text(-0.5), none, Options{}, []int{200, 200}, []bool{true, false}},
+		{"a loop", 0, said(tok, 0, " one two one six two one six", 90, -0.1, 0), none, Options{}, []int{200, 200}, []bool{true, false}},
 		{"no end of text", 0, unended, none, Options{}, []int{200, 200}, []bool{true, false}},
 		{"whole windows", 0, text(-0.1), none, Options{AudioContext: WholeWindows}, []int{200}, []bool{false}},
 		{"as upstream", 0, text(-0.1), none, Options{Strategy: Upstream}, []int{200}, []bool{false}},
