@@ -63,7 +63,7 @@ var testFields = []Field{
 }
 
 // patience is longer than any delay on a busy machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // newServer starts a server of the demo model.
 func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {

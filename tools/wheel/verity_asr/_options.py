@@ -64,7 +64,7 @@ class Options(TypedDict, total=False):
       audio_track                  of several: its number, from 1
       ffmpeg                       "auto", "never", or a path
       strict                       damaged audio is an error
-      audio_context                "all" (the default), "fit", or positions of 20 ms
+      audio_context                "fit" (the default), "all", or positions of 20 ms
       pad                          "audio" or "mel": what follows the end of the audio
 
     Speed:
