@@ -12,13 +12,12 @@ import (
 // A short window has less sound than a whole one, such as a clip of a few seconds or the end of a long one. The
 // encoder reads only that sound and some silence after it. Models were trained on whole windows, so three things keep
 // the words right: text ends where the sound does (decoder.EndOfSound); a language in doubt is detected in the whole
-// window; and text in doubt stands only if a search in several sequences finds it too, else the whole window is decoded.
+// window; and if the text is in doubt, the whole window is decoded. docs/ACCURACY.md has the measurements.
 const (
-	shortMargin              = 128   // audio positions of silence after the sound: 2.56 s
-	shortLanguageProbability = 0.9   // of the language; below it, it is in doubt
-	shortLogProb             = -0.3  // mean of the tokens; below it, the text is in doubt
-	shortLeastLogProb        = -0.45 // below it, no search is tried
-	endMargin                = 0.4   // s: text that ends so close to the end of the sound is the last
+	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
+	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
+	shortDoubt               = 0.75 // of the text; above it, it is in doubt
+	endMargin                = 0.4  // s: text that ends so close to the end of the sound is the last
 )
 
 // encodedFrames returns how many frames of a window with size frames of sound are encoded. It is the one place that
@@ -41,24 +40,35 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	if err != nil {
 		return false, err
 	}
-	plausible := a.ended() && a.logProb >= shortLeastLogProb && !r.hasLoop(a)
-	stands = plausible && a.logProb >= shortLogProb || r.t.pass.Provisional
-	if plausible && !stands && temperature == 0 && o.Search.Beams <= 1 {
-		o.Search.Beams = doubtBeams
-		b, err := r.decodeOnce(ctx, w, o, &h, temperature)
-		if err != nil {
-			return false, err
-		}
-		text := func(a attempt) string { return upstreamText(r.t.model.Tokenizer, a.tokens) }
-		stands = b.ended() && text(a) == text(b)
-	}
-	if stands {
+	if r.t.pass.Provisional || r.doubt(a) <= shortDoubt && !r.hasLoop(a) {
 		w.attempt = &a
 		return true, nil
 	}
 	w.close()
 	w.frames = r.frames
 	return false, r.encode(ctx, w)
+}
+
+// doubt returns how far the words of an attempt are from certain: the sum of what each token's log-probability lacks to
+// that of one half. Words of which the model is sure do not make up for one of which it is not, and times, of which it
+// never is, do not count. Without words or an end of text it is infinite.
+func (r *transcription) doubt(a attempt) (sum float64) {
+	words, ended := false, false
+	for _, c := range a.Choices {
+		switch eot := r.t.model.Tokenizer.EOT; {
+		case c.Token > eot:
+			continue
+		case c.Token == eot:
+			ended = true
+		default:
+			words = true
+		}
+		sum += max(0, -math.Ln2-float64(c.LogProb))
+	}
+	if !words || !ended {
+		return math.Inf(1)
+	}
+	return sum
 }
 
 // hasLoop reports whether some tokens of text, three or more, follow a second time at once. In a window of a few seconds
@@ -78,9 +88,6 @@ func (r *transcription) hasLoop(a attempt) bool {
 	}
 	return r.t.opt.repetitive(a)
 }
-
-// ended reports whether the model wrote end-of-text.
-func (a *attempt) ended() bool { return len(a.Choices) > len(a.tokens) }
 
 // rules returns the logit rules of a window.
 func (r *transcription) rules(w *window) []decoder.Rule {

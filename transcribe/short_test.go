@@ -13,28 +13,24 @@ func TestShortWindow(t *testing.T) {
 	tok := multilingual(t)
 	text := func(logProb float32) decodedWindow { return said(tok, 0, " one", 90, logProb, 0) }
 	unended := text(-0.1)
-	var none decodedWindow
 	unended.Choices = unended.Choices[:len(unended.Choices)-1]
 	for _, tt := range []struct {
 		why      string
 		language float32 // its probability; 0: given
 		first    decodedWindow
-		search   decodedWindow // in several sequences
 		o        Options
 		sizes    []int  // of sound in what is encoded
 		short    []bool // what is decoded
 	}{
-		{"certain", 0, text(-0.1), none, Options{}, []int{200}, []bool{true}},
-		{"certain, language detected", 0.95, text(-0.1), none, Options{}, []int{200}, []bool{true}},
-		{"language in doubt", 0.8, text(-0.1), none, Options{}, []int{200, 200}, []bool{false}},
-		{"text in doubt, found again", 0, text(-0.3), text(-0.2), Options{}, []int{200}, []bool{true, true}},
-		{"text in doubt, another found", 0, text(-0.3), said(tok, 0, " two", 90, -0.2, 0), Options{}, []int{200, 200}, []bool{true, true, false}},
-		{"text in doubt, after a search", 0, none, text(-0.3), Options{BeamSize: 5}, []int{200, 200}, []bool{true, false}},
-		{"text in great doubt", 0, text(-0.5), none, Options{}, []int{200, 200}, []bool{true, false}},
-		{"a loop", 0, said(tok, 0, " one two one six two one six", 90, -0.1, 0), none, Options{}, []int{200, 200}, []bool{true, false}},
-		{"no end of text", 0, unended, none, Options{}, []int{200, 200}, []bool{true, false}},
-		{"whole windows", 0, text(-0.1), none, Options{AudioContext: WholeWindows}, []int{200}, []bool{false}},
-		{"as upstream", 0, text(-0.1), none, Options{Strategy: Upstream}, []int{200}, []bool{false}},
+		{"certain", 0, text(-0.1), Options{}, []int{200}, []bool{true}},
+		{"certain, language detected", 0.95, text(-0.1), Options{}, []int{200}, []bool{true}},
+		{"language in doubt", 0.8, text(-0.1), Options{}, []int{200, 200}, []bool{false}},
+		{"text in doubt", 0, text(-1.5), Options{}, []int{200, 200}, []bool{true, false}},
+		{"no words", 0, said(tok, 0, "", 90, -0.1, 0), Options{}, []int{200, 200}, []bool{true, false}},
+		{"a loop", 0, said(tok, 0, " one two one six two one six", 90, -0.1, 0), Options{}, []int{200, 200}, []bool{true, false}},
+		{"no end of text", 0, unended, Options{}, []int{200, 200}, []bool{true, false}},
+		{"whole windows", 0, text(-0.1), Options{AudioContext: WholeWindows}, []int{200}, []bool{false}},
+		{"as upstream", 0, text(-0.1), Options{Strategy: Upstream}, []int{200}, []bool{false}},
 	} {
 		var sizes []int
 		var short []bool
@@ -43,7 +39,7 @@ func TestShortWindow(t *testing.T) {
 			decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 				_, is := o.Rules[0].(decoder.EndOfSound)
 				if short = append(short, is); is {
-					return map[bool]decodedWindow{false: tt.first, true: tt.search}[o.Search.Beams > 1]
+					return tt.first
 				}
 				return text(-0.1)
 			}}
