@@ -14,6 +14,7 @@ import (
 // the words right: text ends where the sound does (decoder.EndOfSound); a language in doubt is detected in the whole
 // window; and if the text is in doubt, the whole window is decoded. docs/ACCURACY.md has the measurements.
 const (
+	shortMost                = 1500 // frames of sound: longer windows are in doubt too often to gain
 	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
 	shortDoubt               = 0.75 // of the text; above it, it is in doubt
@@ -24,7 +25,7 @@ const (
 // decides so: for files and their last windows, and for windows that are decoded together.
 func (r *transcription) encodedFrames(size int) int {
 	o, provisional := &r.t.opt, r.t.pass.Provisional
-	if o.AudioContext != 0 || o.Strategy == Upstream || o.Multilingual && !provisional {
+	if o.AudioContext != 0 || o.Strategy == Upstream || !provisional && (o.Multilingual || size > shortMost) {
 		return r.frames
 	}
 	return min(r.frames, framesPerStep*((size+1)/framesPerStep+shortMargin))

@@ -18,8 +18,9 @@ func TestWindowFrames(t *testing.T) {
 		{"as upstream", Options{Strategy: Upstream}, false, 100, 3000},
 		{"as chosen", Options{AudioContext: 600}, false, 100, 1200},
 		{"the sound and 2.56 s", Options{}, false, 101, 102 + 256},
-		{"nearly whole", Options{}, false, 2900, 3000},
+		{"long", Options{}, false, 1501, 3000},
 		{"in several languages", Options{Multilingual: true}, false, 100, 3000},
+		{"a long live pass", Options{}, true, 1501, 1502 + 256},
 		{"a live pass, in several languages", Options{Multilingual: true}, true, 101, 102 + 256},
 	} {
 		tr := &Transcriber{model: &Model{Dims: model.Dims{AudioPositions: 1500}}, opt: tt.opt,
