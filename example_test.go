@@ -203,6 +203,6 @@ func ExampleModel_TranscribeReader() {
 	// one
 	//
 	// 2
-	// 00:00:01,300 --> 00:00:02,800
+	// 00:00:01,200 --> 00:00:02,800
 	// nine seven
 }

@@ -297,7 +297,7 @@ func (o *Options) limits() []limit {
 		{"LengthPenalty", penalty, 0, 1},
 		{"Repetition.Penalty", float64(o.Repetition.Penalty), 0, most},
 		{"Repetition.NoRepeat", float64(o.Repetition.NoRepeat), 0, mostTokens},
-		{"Repetition.MinTokens", float64(o.Repetition.MinTokens), 0, float64(cmp.Or(o.Repetition.MaxTokens, mostTokens))},
+		{"Repetition.MinTokens", float64(o.Repetition.MinTokens), 0, float64(cmp.Or(max(0, o.Repetition.MaxTokens), mostTokens))},
 		{"Repetition.MaxTokens", float64(o.Repetition.MaxTokens), 0, mostTokens},
 		{"TopK", float64(o.TopK), 0, 1 << 20},
 		{"TopP", float64(o.TopP), 0, 1},
