@@ -167,8 +167,9 @@ func score(t *testing.T, text string) report.Score {
 		t.Fatalf("%v in %q", err, text)
 	}
 	s.Name, s.Shards, s.Elapsed, s.RTFx, s.TokensPerSecond = "", nil, 0, 0, 0
-	s.Seconds, s.Drafting.PassSeconds, s.FirstToken, s.GBPS = report.Score{}.Seconds, nil, 0, 0
-	s.Each = nil // of report, and of a job on a cluster
+	s.Seconds, s.Drafting.PassSeconds, s.FirstToken = report.Score{}.Seconds, nil, 0
+	s.GBPS, s.BytesPerToken = 0, 0 // files that share a pass divide its bytes
+	s.Each = nil                   // of report, and of a job on a cluster
 	return s
 }
 
