@@ -219,6 +219,9 @@ func FlagError(c *cobra.Command, err error) error {
 // unknownFlag returns the error of a long flag that a command does not have, as it was typed.
 func unknownFlag(c *cobra.Command, typed string) error {
 	name := strings.ReplaceAll(typed, "_", "-")
+	if advice := instead[name]; advice != "" && c.Name() == "transcribe" {
+		return Usagef("there is no flag --%s: %s", typed, advice)
+	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -260,6 +263,22 @@ var aliases = map[string]string{
 	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
 	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
 	"temperature-inc": "temperature-increment-on-fallback", "to": "precision", "vad-filter": "vad", "vad-onset": "vad-threshold",
+}
+
+const leaveOut = "leave it out"
+
+// instead says what does the work of flags of whisper, whisper.cpp, faster-whisper and whisperX.
+var instead = map[string]string{
+	"fp16": leaveOut, "device": leaveOut, "device-index": leaveOut, "no-gpu": leaveOut, "flash-attn": leaveOut,
+	"hf-token": leaveOut, "print-colors": leaveOut, "no-timestamps": leaveOut,
+	"batch-size": "use --chunked for one long file, --batch for several", "compute-type": "use --precision",
+	"diarize": "use --speakers voice", "min-speakers": "use --speakers 2-4", "max-speakers": "use --speakers 2-4",
+	"duration": "use --clip-timestamps START,END, in seconds", "offset-t": "use --clip-timestamps START,END, in seconds",
+	"file": "a recording needs no flag", "output-file": "use --output-dir DIRECTORY --name NAME",
+	"live-transcribe": "use verity listen", "grammar": "Verity has no grammars", "model-dir": "set HF_HUB_CACHE instead",
+	"max-context": "use --condition-on-previous-text=false", "max-len": "use --max-line-width",
+	"no-fallback": "use --temperature-increment-on-fallback none", "translate": "use --task translate",
+	"verbose": "use --quiet, or --log-level debug",
 }
 
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be an alias.
