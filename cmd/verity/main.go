@@ -93,11 +93,8 @@ var formatFlags = map[string]string{
 	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
 }
 
-// foreignFlags are flags of whisper.cpp that would be read as one of ours and its value: -ml as -m l.
-var foreignFlags = []string{"-ml", "-mc", "-of", "-ot", "-on", "-owts", "-di", "-dl", "-dtw", "-fa", "-fs", "-lpt", "-ls", "-tp", "-tr", "-tpi", "-tdrz", "-ac", "-et", "-vm", "-nf"}
-
-// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Two hyphens make
-// foreignFlags unknown, and True or False after a flag is its value, as in programs of Python.
+// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Flags of other
+// programs get two hyphens, since -ml would be read as -m l; and True or False after a flag is its value, as in programs of Python.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
@@ -112,7 +109,7 @@ func commandLine(root *cobra.Command, args []string) []string {
 			return append(out, withCommand(root, args)[i:]...)
 		case format != "":
 			arg = "--output-format=" + format
-		case slices.Contains(foreignFlags, arg):
+		case len(arg) > 2 && arg[0] == '-' && cli.IsForeign(arg[1:]):
 			arg = "-" + arg
 		case (arg == "True" || arg == "False") && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
 			out[last] += "=" + arg

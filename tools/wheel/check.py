@@ -59,6 +59,7 @@ fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("p
 # As faster-whisper and openai-whisper return it.
 segments, info = verity_asr.WhisperModel(target, "cpu", cpu_threads=1).transcribe(digits, "en", verbose=True)
 assert (info.language, info.duration) == ("en", plain.duration) and [next(segments), *segments] == list(plain.segments), info
+assert verity_asr.WhisperModel(target, cpu_threads=1).detect_language(digits)[2][0][0] == "en"
 segments, info = verity_asr.BatchedInferencePipeline(verity_asr.WhisperModel(target, cpu_threads=1)).transcribe(digits, batch_size=4)
 assert "".join(s.text for s in segments) and info.duration == plain.duration, info
 del segments  # which holds the last reference to its model

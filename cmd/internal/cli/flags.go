@@ -198,8 +198,11 @@ func FlagError(c *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return unknownFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
-		of := ""
-		if all := unknown.GetSpecifiedShortnames(); len(all) > 1 {
+		of, all := "", unknown.GetSpecifiedShortnames()
+		if advice := instead[all]; advice != "" && c.Name() == "transcribe" {
+			return Usagef("there is no flag -%s: %s", all, advice)
+		}
+		if len(all) > 1 {
 			of = ", of -" + all + "; long flags begin with two hyphens"
 		}
 		return noFlag(c, "-"+unknown.GetSpecifiedName()+of)
@@ -263,6 +266,8 @@ var aliases = map[string]string{
 	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
 	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
 	"temperature-inc": "temperature-increment-on-fallback", "to": "precision", "vad-filter": "vad", "vad-onset": "vad-threshold",
+	"ac": "audio-context", "bo": "best-of", "bs": "beam-size", "lpt": "logprob-threshold", "np": "quiet",
+	"nth": "no-speech-threshold", "tp": "temperature", "tpi": "temperature-increment-on-fallback",
 }
 
 const leaveOut = "leave it out"
@@ -278,8 +283,19 @@ var instead = map[string]string{
 	"live-transcribe": "use verity listen", "grammar": "Verity has no grammars", "model-dir": "set HF_HUB_CACHE instead",
 	"max-context": "use --condition-on-previous-text=false", "max-len": "use --max-line-width",
 	"no-fallback": "use --temperature-increment-on-fallback none", "translate": "use --task translate",
-	"verbose": "use --quiet, or --log-level debug",
+	"verbose": "use --quiet, or --log-level debug", "split-on-word": leaveOut,
+	"d": "use --clip-timestamps START,END, in seconds", "di": "use --speakers voice", "dl": leaveOut,
+	"dtw": "use --word-timestamps", "et": "use --compression-ratio-threshold", "fa": leaveOut,
+	"ls": leaveOut, "mc": "use --condition-on-previous-text=false", "ml": "use --max-line-width",
+	"nf": "use --temperature-increment-on-fallback none", "ng": leaveOut, "nt": leaveOut,
+	"of": "use --output-dir DIRECTORY --name NAME", "on": "use --clip-timestamps START,END, in seconds",
+	"ot": "use --clip-timestamps START,END, in seconds", "owts": "use -f ass --highlight-words",
+	"p": "use --chunked for one long file, --batch for several", "pc": leaveOut, "pp": "use --progress always", "ps": leaveOut,
+	"sow": leaveOut, "tdrz": "use --speakers voice", "tr": "use --task translate", "vm": leaveOut,
 }
+
+// IsForeign reports whether a name is that of a flag in another program.
+func IsForeign(name string) bool { return aliases[name] != "" || instead[name] != "" }
 
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be an alias.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {

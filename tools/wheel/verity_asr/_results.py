@@ -63,7 +63,7 @@ class Info:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            raise AttributeError(f"Info has language, language_probability, duration and all_language_probs, but no {name}; transcript.raw has the rest")
+            raise AttributeError(f"Info has language, language_probability, duration and all_language_probs, but no {name}")
 
 
 @dataclasses.dataclass(frozen=True)

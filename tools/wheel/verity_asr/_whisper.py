@@ -33,6 +33,14 @@ class WhisperModel(Model):
         segments = self.stream(audio, language, **options)
         return segments, segments.info
 
+    def detect_language(  # type: ignore[override]
+        self, audio: Audio, **options: Unpack[Options]
+    ) -> tuple[str, float, list[tuple[str, float]]]:
+        """Returns the language, its probability, and those of all languages, the likeliest first, as faster-whisper does."""
+        with self.stream(audio, **options) as segments:
+            info = segments.info
+            return info.language, info.language_probability, info.all_language_probs or [(info.language, 1.0)]
+
 
 class BatchedInferencePipeline:
     """faster-whisper's way to decode parts of a long recording at the same time: the option chunked."""
