@@ -171,13 +171,15 @@ func (t *fileRun) transcribeClip(
 	return tr, nil
 }
 
+var errBeyondEnd = errors.New("begins after the end")
+
 // beyondEnd returns an error if all parts to transcribe begin after the end.
 func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
 	spans := t.decoding.Spans
 	if len(spans) == 0 || tr.Duration <= 0 || slices.ContainsFunc(spans, func(s transcribe.Span) bool { return s.Start < tr.Duration }) {
 		return nil
 	}
-	return fmt.Errorf("--clip-timestamps %g begins after the end, at %.4g s", spans[0].Start, tr.Duration)
+	return fmt.Errorf("--clip-timestamps %g %w, at %.4g s", spans[0].Start, errBeyondEnd, tr.Duration)
 }
 
 // inFile adds the name of the file to the error of its transcription, unless err has it.

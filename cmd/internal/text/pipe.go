@@ -354,7 +354,7 @@ func describe(err error) *pipeError {
 	switch {
 	case errors.Is(err, context.Canceled):
 		kind = "canceled"
-	case wrong && !usage.Named:
+	case wrong && !usage.Named || errors.Is(err, errBeyondEnd):
 		kind = "usage"
 	case errors.Is(err, syscall.EISDIR):
 		kind = "directory"
