@@ -100,7 +100,7 @@ func TestPipe(t *testing.T) {
 		{sound, `,"flags":["--output-dir=x"]`, "usage", "there is no flag --output-dir"},
 		{sound, `,"flags":["--speakers=channels","--channel=1"]`, "usage", "--speakers channels cannot be combined"},
 		{sound, `,"flags":["--language=nl"]`, "usage", "--language nl: the model does not know it"},
-		{sound, `,"flags":["--clip-timestamps=100,200"]`, "other", "--clip-timestamps 100 begins after the end"},
+		{sound, `,"flags":["--clip-timestamps=100,200"]`, "usage", "--clip-timestamps 100 begins after the end"},
 		{sound, `,"temperatures":[5]`, "usage", "--temperature 5: must be from 0 to 2"},
 		{sound, `,"vad":{"threshold":-1}`, "usage", "--vad"},
 		{"-", ``, "usage", "standard input has the requests"},
