@@ -87,7 +87,8 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 	return l, err
 }
 
-// isPlain reports whether go-audio/wav decodes the samples rightly: integers, all of which are there. It would read telephone codes and floats as integers, and it trusts sizes.
+// isPlain reports whether go-audio/wav decodes the samples rightly: integers, all of which are there. It would read
+// telephone codes and floats as integers, and it trusts sizes.
 func (l pcmLayout) isPlain() bool {
 	integers := l.code == pcmSigned || l.code == pcmUnsigned
 	return integers && l.promised == l.frames && l.frames > 0 && l.frames*int64(l.blockAlign()) < math.MaxInt32
@@ -152,9 +153,9 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 const unknownRIFF = 0x7ffff000
 
 // dataBytes returns how many bytes of sound the data chunk c has, and how many its header promises; -1 means
-// unknown. ds64 is the size in a ds64 chunk, which counts unless only the other one fits the file. Programs that write to a pipe cannot know the size and leave 0,
-// 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end of the file. A size of 0 counts if another
-// chunk follows.
+// unknown. ds64 is the size in a ds64 chunk, which counts unless only the other one fits the file. Programs that write
+// to a pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end of
+// the file. A size of 0 counts if another chunk follows.
 func (f *file) dataBytes(c *riffChunk, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	rest := f.size - c.body

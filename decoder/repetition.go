@@ -100,7 +100,6 @@ type maxTokens struct {
 
 func (r maxTokens) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	if len(seen)-begin >= r.n {
-		forbidAll(logits[:r.eot])
-		forbidAll(logits[r.eot+1:])
+		allowOnly(logits, r.eot)
 	}
 }

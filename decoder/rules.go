@@ -153,9 +153,14 @@ func (r EndOfSound) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	}
 	sampled := seen[begin:]
 	if n := len(sampled); n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin {
-		forbidAll(logits[:r.EOT])
-		forbidAll(logits[r.EOT+1:])
+		allowOnly(logits, r.EOT)
 	}
+}
+
+// allowOnly forbids every other token.
+func allowOnly(logits []float32, t tokenizer.Token) {
+	forbidAll(logits[:t])
+	forbidAll(logits[t+1:])
 }
 
 func forbid(logits []float32, tokens []tokenizer.Token) {

@@ -108,7 +108,7 @@ func (m measured) rounds(alpha float64, pass func(rows int) float64) (tokens, st
 // speedup returns the expected speed-up of decoding at the lengths that were used.
 func (m measured) speedup(alpha float64) float64 {
 	tokens, steps := m.rounds(alpha, m.passCost)
-	return m.whole(alpha, m.firstLength, tokens/steps)
+	return m.overall(alpha, m.firstLength, tokens/steps)
 }
 
 // constant returns the expected speed-up of decoding with drafts of n tokens; 0 if it is unknown.
@@ -116,19 +116,20 @@ func (m measured) constant(t assistant.Theory, n int) float64 {
 	if t.Speedup(n) == 0 {
 		return 0
 	}
-	return m.whole(t.Alpha, float64(n), t.Speedup(n))
+	return m.overall(t.Alpha, float64(n), t.Speedup(n))
 }
 
-// whole returns the speed-up of decoding, if the rounds after the first of each attempt, of so many tokens, have one.
-func (m measured) whole(alpha, first, speedup float64) float64 {
+// overall returns the speed-up of all of decoding. first is the draft length in the first round of each attempt, and
+// speedup is that of the rounds after it.
+func (m measured) overall(alpha, first, speedup float64) float64 {
 	n, more := math.Modf(first)
 	extra := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1) - 1
 	left := max(0, float64(m.plain.Passes[0])-m.firsts*extra)
 	return m.decode / (m.other + m.step*(m.cost*m.firsts*first+left/speedup))
 }
 
-// passCost returns the cost of a pass of some rows, in plain passes: as measured, or between its neighbours that were;
-// infinite if no pass had so many.
+// passCost returns the cost of a pass with a number of rows, in passes of one row. It interpolates between the measured
+// numbers of rows. Above the largest of them the cost is unknown, so it returns infinity.
 func (m measured) passCost(rows int) float64 {
 	const few = 3 // passes of a length: their mean says little
 	d := m.drafts

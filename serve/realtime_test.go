@@ -88,8 +88,8 @@ func (c *caller) end(s *Server) {
 	settle(c.t, s)
 }
 
-// say sends sound as one utterance and returns its last event.
-func (c *caller) say(pcm []float32) event {
+// sendUtterance sends sound as one utterance and returns its last event.
+func (c *caller) sendUtterance(pcm []float32) event {
 	c.send(appending(pcm))
 	c.send(`{"type":"input_audio_buffer.commit"}`)
 	return c.until(done)
@@ -242,7 +242,7 @@ func TestCommit(t *testing.T) {
 	pcm := digitsPCM(t)
 	var items []string
 	for _, part := range [][]float32{pcm[:5*audio.SampleRate], pcm[5*audio.SampleRate:]} {
-		e := c.say(part)
+		e := c.sendUtterance(part)
 		items = append(items, e.ItemID)
 		if e.Transcript == "" || c.text(e.ItemID) != e.Transcript {
 			t.Errorf("deltas %q, completed %q", c.text(e.ItemID), e.Transcript)
@@ -265,7 +265,7 @@ func TestClear(t *testing.T) {
 	c.send(`{"type":"input_audio_buffer.clear"}`)
 	c.until("input_audio_buffer.cleared")
 	free()
-	e := c.say(digitsPCM(t))
+	e := c.sendUtterance(digitsPCM(t))
 	if e.Usage.Seconds < 9 || e.Usage.Seconds > 11 {
 		t.Errorf("%v s, want those after the clear", e.Usage.Seconds)
 	}

@@ -52,8 +52,8 @@ func answerLoading(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Run listens at once and answers 503 until load returns, to pages of the origins in o as the server will. It serves until ctx ends, then finishes accepted requests for
-// at most grace. listen serves connections until the http.Server is closed, as its method Serve does. If listen returns
+// Run listens at once and answers 503 until load returns. It allows the origins in o from the start. It serves until ctx
+// ends, then finishes accepted requests for at most grace. listen serves connections until the http.Server is closed, as its method Serve does. If listen returns
 // early, the context of load ends, and Run returns the error of listen.
 func Run(ctx context.Context, o Options, load func(context.Context) (*Server, error), listen func(*http.Server) error,
 	log *slog.Logger, grace time.Duration) error {

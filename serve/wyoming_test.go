@@ -79,8 +79,8 @@ func (x *satellite) until(kind string) (kinds []string, data map[string]map[stri
 	}
 }
 
-// say sends sound as a microphone of some channels does.
-func (x *satellite) say(pcm string, channels int) {
+// sendUtterance sends sound as a microphone of some channels does.
+func (x *satellite) sendUtterance(pcm string, channels int) {
 	format := fmt.Sprintf(`{"rate": 16000, "width": 2, "channels": %d, "timestamp": null}`, channels)
 	x.send("audio-start", format, "")
 	for at := 0; at < len(pcm); at += 2048 {
@@ -115,7 +115,7 @@ func TestWyoming(t *testing.T) {
 	}
 	for channels, pcm := range map[int]string{1: mono, 2: stereo.String()} {
 		x.send("transcribe", `{"language": "en", "transcript_names": ["Kitchen"], "context": {}}`, "")
-		x.say(pcm, channels)
+		x.sendUtterance(pcm, channels)
 		kinds, data := x.until("transcript-stop")
 		text := strings.TrimSpace(want().Text)
 		if data["transcript"]["text"] != text && channels == 1 || data["transcript"]["language"] != "en" {
@@ -140,7 +140,7 @@ func TestWyoming(t *testing.T) {
 			t.Errorf("after audio-start %s: %v", start, data["transcript"])
 		}
 	}
-	x.say("", 1)
+	x.sendUtterance("", 1)
 	if _, data := x.until("transcript-stop"); data["transcript"]["text"] != "" {
 		t.Errorf("no sound: %v", data)
 	}
@@ -195,7 +195,7 @@ func TestWyomingShutdown(t *testing.T) {
 	idle.send("ping", "", "")
 	idle.until("pong")
 	free := occupy(t, s)
-	busy.say(wav(t).value[44:], 1)
+	busy.sendUtterance(wav(t).value[44:], 1)
 	for s.queue.waiting() == 0 {
 		time.Sleep(time.Millisecond)
 	}

@@ -35,6 +35,9 @@ type attempt struct {
 	repeated    bool // it repeats what was said repeatedly
 }
 
+// ended reports whether the model wrote end-of-text.
+func (a *attempt) ended() bool { return len(a.Choices) > len(a.tokens) }
+
 // decode decodes a window at rising temperatures until the gates accept it. If none do, upstream keeps the last
 // attempt; otherwise the best one stands.
 func (r *transcription) decode(ctx context.Context, w *window) error {
@@ -42,7 +45,7 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 		return nil
 	}
 	if r.isShort(w) {
-		if accepted, err := r.decodeShort(ctx, w); accepted || err != nil {
+		if stands, err := r.decodeShort(ctx, w); stands || err != nil {
 			return err
 		}
 	}
@@ -86,8 +89,7 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 func (r *transcription) saidRepeatedly(ctx context.Context, w *window, a attempt) (bool, error) {
 	const leastLogProb, leastCovered, mostPerUtterance = -0.5, 0.8, 1.5
 	src, ok := r.src.(sampler)
-	ended := len(a.Choices) > len(a.tokens) // with end-of-text
-	if !ok || r.t.opt.Strategy == Upstream || !r.t.opt.repetitive(a) || !ended || a.logProb < leastLogProb || r.t.opt.speechless(a) {
+	if !ok || r.t.opt.Strategy == Upstream || !r.t.opt.repetitive(a) || !a.ended() || a.logProb < leastLogProb || r.t.opt.speechless(a) {
 		return false, nil
 	}
 	pcm, err := src.Samples(ctx, w.seek, w.size)

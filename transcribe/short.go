@@ -3,7 +3,6 @@ package transcribe
 import (
 	"context"
 	"math"
-	"slices"
 
 	"verity/decoder"
 	"verity/tokenizer"
@@ -54,20 +53,14 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 // that of one half. Words of which the model is sure do not make up for one of which it is not, and times, of which it
 // never is, do not count. Without words or an end of text it is infinite.
 func (r *transcription) doubt(a attempt) (sum float64) {
-	words, ended := false, false
-	for _, c := range a.Choices {
-		switch eot := r.t.model.Tokenizer.EOT; {
-		case c.Token > eot:
-			continue
-		case c.Token == eot:
-			ended = true
-		default:
-			words = true
-		}
-		sum += max(0, -math.Ln2-float64(c.LogProb))
-	}
-	if !words || !ended {
+	tok := r.t.model.Tokenizer
+	if !a.ended() || len(textOf(tok, a.tokens)) == 0 {
 		return math.Inf(1)
+	}
+	for _, c := range a.Choices {
+		if c.Token <= tok.EOT {
+			sum += max(0, -math.Ln2-float64(c.LogProb))
+		}
 	}
 	return sum
 }
@@ -75,7 +68,7 @@ func (r *transcription) doubt(a attempt) (sum float64) {
 // hasLoop reports whether some tokens of text, three or more, follow a second time at once. In a window of a few seconds
 // that is too little for the compression of the whole text to show it.
 func (r *transcription) hasLoop(a attempt) bool {
-	text := slices.DeleteFunc(slices.Clone(a.tokens), func(t tokenizer.Token) bool { return t >= r.t.model.Tokenizer.EOT })
+	text := textOf(r.t.model.Tokenizer, a.tokens)
 	for period := 3; 2*period <= len(text)+1; period++ {
 		same := 0
 		for i, t := range text[period:] {

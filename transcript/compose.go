@@ -279,7 +279,7 @@ func EndsSentence(word, next string) bool {
 		!(ordinal.MatchString(word) && (unicode.IsLetter(first) || unicode.IsDigit(first)))
 }
 
-// endsClause reports whether a word ends a clause that goes on.
+// endsClause reports whether a word ends a clause, but not its sentence: with a comma, a semicolon or a dash.
 func endsClause(word string) bool {
 	_, last := lastMark(word)
 	return last == '–' || last == '—' || unicode.Is(unicode.Terminal_Punctuation, last) && !tokenizer.IsSentenceEnd(last)

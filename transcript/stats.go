@@ -234,6 +234,8 @@ func addNumbers[T any](sum *T, o T) {
 				a.Set(reflect.ValueOf(addCounts(x, b.Interface().([]int))))
 			case []float64:
 				a.Set(reflect.ValueOf(addCounts(x, b.Interface().([]float64))))
+			default:
+				panic("transcript: cannot add a " + a.Type().String())
 			}
 		default:
 			panic("transcript: cannot add a " + a.Type().String())

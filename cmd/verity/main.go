@@ -94,7 +94,8 @@ var formatFlags = map[string]string{
 }
 
 // commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Flags of other
-// programs get two hyphens, since -ml would be read as -m l; and True or False after a flag is its value, as in programs of Python.
+// programs get two hyphens, since -ml would be read as -m l; and True or False after a flag is its value, as in programs
+// of Python.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)

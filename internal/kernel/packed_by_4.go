@@ -36,7 +36,7 @@ type outlier struct {
 }
 
 // resize makes room for rows rows of activations for w, if such tiles multiply them.
-func (f *packedBy4) Resize(rows int, w *Matrix) {
+func (f *packedBy4) resize(rows int, w *Matrix) {
 	f.x = f.x[:0]
 	if depth := w.depth(); w.grouped == nil && use.int8s.tilePackedBy4 != nil && rows >= 3 && depth > 0 {
 		f.x = Resize(f.x, (depth+wordDepth-1)/wordDepth*rows*wordDepth)

@@ -68,7 +68,7 @@ func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 	r.q = r.q[:need]
 	r.scale, r.start = Resize(r.scale, j.rows*groups), Resize(r.start, j.rows*groups)
 	r.groups, r.full = groups, true
-	r.packedBy4.Resize(j.rows, j.w)
+	r.packedBy4.resize(j.rows, j.w)
 	r.job, r.job.to = j, r
 	if j.rows < roundRows { // starting a job costs more than the rows
 		r.job.run(0, j.rows)

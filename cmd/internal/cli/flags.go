@@ -288,7 +288,7 @@ var instead = map[string]string{
 	"dtw": "use --word-timestamps", "et": "use --compression-ratio-threshold", "fa": leaveOut,
 	"ls": leaveOut, "mc": "use --condition-on-previous-text=false", "ml": "use --max-line-width",
 	"nf": "use --temperature-increment-on-fallback none", "ng": leaveOut, "nt": leaveOut,
-	"of": "use --output-dir DIRECTORY --name NAME", "on": "use --clip-timestamps START,END, in seconds",
+	"of": "use --output-dir DIRECTORY --name NAME", "on": leaveOut,
 	"ot": "use --clip-timestamps START,END, in seconds", "owts": "use -f ass --highlight-words",
 	"p": "use --chunked for one long file, --batch for several", "pc": leaveOut, "pp": "use --progress always", "ps": leaveOut,
 	"sow": leaveOut, "tdrz": "use --speakers voice", "tr": "use --task translate", "vm": leaveOut,
