@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"verity/audio"
 )
 
 // TestPageServed: the page and its parts are served, and may load nothing from elsewhere.
@@ -47,14 +45,6 @@ func TestPageSubtitles(t *testing.T) {
 		if got := r.Status + "\n" + answer; !strings.HasPrefix(got, x[2]) {
 			t.Errorf("%.300s as %q: got %.300q, want %q", x[1], x[0], got, x[2])
 		}
-	}
-}
-
-// TestPageEndings: the page offers the same files as the command line.
-func TestPageEndings(t *testing.T) {
-	data, err := files.ReadFile("page/index.html")
-	if want := `accept="audio/*,video/*,.` + strings.Join(audio.Endings(), ",.") + `"`; err != nil || !strings.Contains(string(data), want) {
-		t.Errorf("%v; index.html needs %s", err, want)
 	}
 }
 

@@ -7,11 +7,11 @@ export class Failure extends Error {
 }
 
 const sentences = {
-  invalid_api_key: ["This server needs an API key. Type it in the settings.", "key"],
-  uploads_full: ["The server has no room for more files at the moment. Try again in a minute."],
-  rate_limit_exceeded: ["The server is busy. Try again in a minute."],
-  origin: ["The server does not accept this page under this address."],
-  host: ["The server does not accept this page under this address."],
+  invalid_api_key: ["An API key is needed here. Type it in the settings.", "key"],
+  uploads_full: ["Verity has no room for more files at the moment. Try again in a minute."],
+  rate_limit_exceeded: ["Verity is busy. Try again in a minute."],
+  origin: ["Verity does not accept this page under this address. Open the one that the terminal shows."],
+  host: ["Verity does not accept this page under this address. Open the one that the terminal shows."],
 };
 
 const languageRefused = ["The model does not know this language. Choose another in the settings.", "settings"];
@@ -19,7 +19,7 @@ const byParam = {
   language: languageRefused,
   "session.audio.input.transcription.language": languageRefused,
   model: ["This model cannot translate. Choose “as spoken” in the settings.", "settings"],
-  speakers: ["The server cannot tell speakers apart. Choose “Do not tell them apart” in the settings.", "settings"],
+  speakers: ["Speakers cannot be told apart here. Choose “Do not tell them apart” in the settings.", "settings"],
   prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
@@ -42,14 +42,17 @@ export function explain(problem, status) {
   if (problem && problem.code === "invalid_audio") return new Failure(unreadable(problem.message), "file");
   if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
   if (status === 502 || problem && /is shutting down/.test(problem.message)) return unreachable();
-  if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.", "file");
+  if (status === 413) return new Failure("This file is longer or larger than Verity accepts. Cut it into parts, or start Verity with --max-audio and --max-upload.", "file");
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
-  if (status === 503) return new Failure("The server is starting, stopping, or took too long. Try again soon.");
-  if (status >= 500) return new Failure("The server failed. Try again, or ask its operator.");
-  return new Failure(problem && problem.message ? "The server said: " + problem.message : "This page does not understand the server's answer.");
+  if (status === 503) return new Failure("Verity is starting, stopping, or took too long. Try again soon.");
+  if (status >= 500) return new Failure("Verity failed. Try again; the terminal where it runs says why.");
+  return new Failure(problem && problem.message ? "Verity said: " + problem.message : "This page does not understand the answer of Verity. Reload the page.");
 }
 
-export const unreachable = () => new Failure("The server cannot be reached. Is it running?", "server");
+// home reports whether Verity runs on this computer.
+export const home = /^(localhost|127\.[\d.]+|\[::1\])$/.test(globalThis.location?.hostname);
+
+export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Is it running?"), "server");
 
 export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
 
@@ -65,7 +68,7 @@ export async function request(path, options) {
   if (r.ok) return r;
   const answer = await r.json().catch(() => null);
   const key = options && options.headers && options.headers.Authorization;
-  if (key && r.status === 401) throw new Failure("The server does not know this API key. Check it in the settings.", "key");
+  if (key && r.status === 401) throw new Failure("This API key is not known here. Check it in the settings.", "key");
   throw explain(answer && answer.error, r.status);
 }
 

@@ -24,10 +24,10 @@ function left(job) {
 const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "";
 
 const states = {
-  queued: () => away ? "waiting for the server" : "waiting",
-  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? (j.apart ? "finding out who speaks" : "writing it again") + part(j) : j.progress == null ? "reading the file" : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
+  queued: () => away ? "waiting for Verity" : "waiting",
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting, ${j.before} before it` : j.kept ? (j.apart ? "finding out who speaks" : "writing it again") + part(j) : j.progress == null ? "reading the file" : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : j.began ? "recording" : "starting", elsewhere: () => "open in another tab",
-  done: j => j.resume ? "waiting for the server" : [day(j.created), j.duration && short(j.duration), losses[j.lost]].filter(x => x).join(" · "),
+  done: j => j.resume ? "waiting for Verity" : [day(j.created), j.duration && short(j.duration), losses[j.lost]].filter(x => x).join(" · "),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
 
@@ -123,7 +123,7 @@ export function show(jobs, chosen, on) {
   $("filters").hidden = jobs.length < 6 && !wanted;
   const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
   $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
-  $("forget").hidden = $("select").hidden = !jobs.some(j => !busy(j));
+  $("select").hidden = !jobs.some(j => !busy(j));
   $("picked").hidden = !picked;
   $("kept").parentElement.hidden = !!picked;
   $("jobs").classList.toggle("picking", !!picked);

@@ -25,7 +25,7 @@ export class Live {
 
   async start() {
     try {
-      if (!navigator.mediaDevices) throw new Failure("The microphone works only at localhost or over https.");
+      if (!navigator.mediaDevices) throw new Failure("Browsers allow the microphone only on the computer where Verity runs, or over https: see --tls-cert in the manual.");
       this.stream = await navigator.mediaDevices.getUserMedia({audio: {...this.options.microphone && {deviceId: {ideal: this.options.microphone}}, channelCount: 1, echoCancellation: false, autoGainControl: true}});
     } catch (e) {
       return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
@@ -62,7 +62,7 @@ export class Live {
       this.job.missed = true; // the second text has the rest
       return this.end(null);
     }
-    let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
+    let why = new Failure("Verity has no room for live sound at the moment. Try again in a minute.");
     try {
       await request("v1/models", {headers: headers(this.options.key)});
     } catch (e) {
@@ -119,7 +119,7 @@ export class Live {
         if (e.error.code === "input_audio_buffer_commit_empty") return;
         if (this.why) return;
         this.goesOn = e.error.type === "server_error"; // in another session
-        this.why = this.goesOn ? new Failure("The server is shutting down. The text until then is kept.") : explain(e.error, 0);
+        this.why = this.goesOn ? new Failure("Verity is shutting down. The text until then is kept.") : explain(e.error, 0);
         if (!this.goesOn) this.mute(); // further sound would be ignored
         if (!this.ready) this.end(this.why);
     }

@@ -1,4 +1,5 @@
 // The page: what its buttons and keys do.
+import {home, unreachable} from "./api.js";
 import {away, goOn, waitForServer} from "./away.js";
 import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
@@ -15,7 +16,7 @@ import {findPeaks} from "./sound.js";
 import * as store from "./store.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
-import {announce, ask, closeMenus, failed, hide} from "./ui.js";
+import {announce, closeMenus, failed, hide} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 const page = document.title;
@@ -79,7 +80,7 @@ async function sample() {
   try {
     addFiles([new File([await (await fetch("page/sample.mp3")).blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})]);
   } catch {
-    announce("The server cannot be reached. Is it running?", {bad: true});
+    announce(unreachable().message, {bad: true});
   }
 }
 
@@ -98,7 +99,6 @@ async function load() {
     if (pane.job()) pane.update(pane.job());
     goOn(); // also with what waited when the page was closed
   } catch (e) {
-    $("model").textContent = "Speech to text";
     if (!away) showFailure(e);
     if (e.remedy !== "key") waitForServer();
   }
@@ -111,11 +111,6 @@ function toggleTimes(on) {
   $("text").classList.toggle("timed", on);
   settings.write({times: on});
 }
-
-const forget = async () => {
-  const gone = jobs.jobs.filter(j => !list.busy(j));
-  if (await ask(`Delete all ${gone.length} recordings, with their texts and sound, from this browser?`, "Delete all")) remove(gone, "All was deleted.");
-};
 
 jobs.connect({
   changed: (job, all) => {
@@ -174,6 +169,7 @@ const stored = settings.connect(tint, load);
 toggleTimes(!!stored.times);
 tint();
 $("speed").onchange();
+$("where").textContent = home ? "Nothing leaves this computer." : "Sound goes to the computer where Verity runs, and nowhere else.";
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
 $("pauseLive").onclick = recording.pause;
@@ -182,15 +178,13 @@ $("file").onchange = () => {
   addFiles($("file").files);
   $("file").value = ""; // so that the same file can be chosen again
 };
-$("sample").onclick = sample;
+for (const id of ["sample", "sample2"]) $(id).onclick = sample;
 $("copy").onclick = () => save.copy(pane.job(), times());
 $("times").onclick = () => toggleTimes(!times());
 $("openFind").onclick = () => edit.openFind();
 $("undoEdit").onclick = () => edit.undo(pane.job());
 $("redoEdit").onclick = () => edit.undo(pane.job(), true);
 $("skip").onclick = e => { e.preventDefault(); view("text"); $("text").focus(); };
-$("delete").onclick = () => remove([pane.job()], `“${pane.job().name}” was deleted.`);
-$("forget").onclick = forget;
 $("back").onclick = leave;
 addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
 for (const b of $("save").querySelectorAll("[data-format]")) {
@@ -228,7 +222,7 @@ onDrop(addFiles);
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
 const ready = () => list.readable(pane.job());
 const keys = {
-  " ": player.toggle, ArrowLeft: () => player.skip(-5), ArrowRight: () => player.skip(5), "<": () => player.faster(-1), ">": () => player.faster(1),
+  " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
   d: () => doubt(1), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
@@ -238,8 +232,8 @@ const doubt = by => {
   if (place) text.goTo(place); else if (ready()) announce("There are no more doubtful words.");
 };
 const always = {
-  Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null)) player.toggle(); },
-  F1: () => player.skip(-5), F2: () => player.skip(5), F4: e => doubt(e.shiftKey ? -1 : 1),
+  Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null) && text.editing()) player.toggle(); },
+  F4: e => doubt(e.shiftKey ? -1 : 1),
 };
 
 document.addEventListener("keydown", e => {
@@ -247,13 +241,14 @@ document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey) {
     const key = e.key.toLowerCase(), field = typing(e) && !e.target.isContentEditable;
     if (key === "enter" && text.editing()) { edit.end(); $("text").focus({preventScroll: true}); }
+    else if (/^arrow(left|right)$/.test(key) && text.editing() && !e.shiftKey) player.skip(key === "arrowleft" ? -1 : 1);
     else if (key === "z" && !e.shiftKey && !field && removed) removed = !trash.restore();
     else if ((key === "z" || key === "y") && ready() && !field) edit.undo(pane.job(), key === "y" || e.shiftKey);
     else return;
     return e.preventDefault();
   }
   if (e.key === " " && e.target.closest("button:not(.time), summary")) return; // presses it
-  const act = always[e.key] || !typing(e) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
+  const act = always[e.key] || !typing(e) && (settings.letters() || e.key === " " || e.key.length > 1) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
   if (!act) return;
   e.preventDefault();
   act(e);

@@ -52,7 +52,6 @@ export function update(changed) {
   showFacts(s, some);
   $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s);
   for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !whole;
-  $("delete").hidden = busy(s);
   people.show(s, some);
   showUndo(s);
   const playable = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
@@ -65,8 +64,8 @@ export function update(changed) {
   const sentence = busy(s) ? stateSentence(s) : "";
   $("state").hidden = !sentence;
   $("state").firstElementChild.textContent = sentence;
-  $("stop").textContent = s.stopping ? "Skip the rest" : s.kept ? "Keep this text" : "Stop";
-  $("stop").hidden = s.state === "elsewhere" || s.state === "live" && !s.stopping;
+  $("stop").textContent = s.stopping ? "Skip the rest" : "Stop";
+  $("stop").hidden = s.state === "elsewhere" || s.kept || s.state === "live" && !s.stopping;
   showProblem(s, some);
   showPlaces("gaps", s);
   showPlaces("damaged", s);
@@ -76,9 +75,9 @@ export function update(changed) {
 function stateSentence(s) {
   if (s.stopping) return "Writing the rest…";
   if (s.paused) return "Paused.";
-  if (s.offline) return `The server ${s.offline === "slow" ? "has not answered yet" : "cannot be reached"}. ` + (s.kind ? "The sound is still recorded, and its text follows." : "What is said now may be lost: this browser does not keep sound.");
-  if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
-  if (s.late) return `The server is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
+  if (s.offline) return `Verity ${s.offline === "slow" ? "has not answered yet" : "cannot be reached"}. ` + (s.kind ? "The sound is still recorded, and its text follows." : "What is said now may be lost: this browser does not keep sound.");
+  if (away && s.state === "queued" && !s.kept) return "Verity cannot be reached. This goes on by itself when it is back.";
+  if (s.late) return `This computer is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "Microphone: " + s.device : "";
   const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^(writing it again|finding out who speaks)( · )?/, "");
   if (!s.kept) return s.state === "queued" ? "This file is waiting." : now[0].toUpperCase() + now.slice(1);
@@ -88,9 +87,10 @@ function stateSentence(s) {
 
 // showUndo enables the buttons that take a change back and make it again.
 function showUndo(s) {
-  for (const [id, list] of [["undoEdit", s.past], ["redoEdit", s.future]]) {
-    $(id).hidden = !readable(s) || $("edit").hidden && !(list && list.length);
-    $(id).disabled = !list || !list.length;
+  const lists = {undoEdit: s.past || [], redoEdit: s.future || []}, some = Object.values(lists).some(l => l.length);
+  for (const [id, list] of Object.entries(lists)) {
+    $(id).hidden = !readable(s) || !some;
+    $(id).disabled = !list.length;
   }
 }
 
@@ -112,6 +112,8 @@ function showFacts(s, some) {
   $("redoLanguage").parentElement.hidden = settings.languages().length < 2;
   $("redoTask").value = s.task;
   $("redoTask").parentElement.hidden = $("tasks").hidden;
+  $("missing").hidden = !(s.gaps && s.gaps.length) && s.lost !== "silent";
+  $("everything").checked = false;
 }
 
 // versionName describes a version of a recording: German, edited (120 words).
@@ -132,8 +134,8 @@ function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
   const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && ["cut", "stopped"].includes(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
-  const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
-    improvable ? s.missed ? "While the server could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
+  const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `Verity cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
+    improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
@@ -172,7 +174,7 @@ export function connect(on) {
     e.preventDefault();
     edit.end();
     const chosen = settings.options().speakers, some = shown.paragraphs.length > 0;
-    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen});
+    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen, silence: !$("everything").checked});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

@@ -5,8 +5,8 @@ import * as text from "./text.js";
 import {Wave} from "./wave.js";
 
 const $ = id => document.getElementById(id);
-const audio = $("player"), speeds = [...$("speed").options].map(o => +o.value);
-let onLeft = null, wave = null, job = null, sound = null, drawn = 0, probing = false; // whether the end is looked for
+const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$("speed").options].map(o => +o.value);
+let onLeft = null, wave = null, job = null, sound = null, drawn = 0, stopped = -1, probing = false; // where it was paused; whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
 const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
@@ -94,13 +94,15 @@ export function playFrom(t) {
 export function toggle() {
   if (!sound) return;
   if (!audio.paused) return audio.pause();
+  if (audio.currentTime === stopped) seek(stopped - $("stepBack").value); // to hear again what was missed while typing
   text.follow();
   audio.play().catch(() => {});
 }
 
 export const pause = () => audio.pause();
 
-export const skip = seconds => { if (sound) seek(audio.currentTime + seconds); };
+// skip goes on, or with -1 back, by the step of the settings.
+export const skip = by => { if (sound) seek(audio.currentTime + by * stepSize()); };
 
 // step goes to the next word or, with paragraphs, the beginning of a paragraph.
 export function step(by, paragraphs) {
@@ -156,7 +158,7 @@ export function connect(ready, left) {
   onLeft = left;
   wave = new Wave($("wave"), seek);
   audio.onplay = () => { showState(); tick(); };
-  audio.onpause = audio.onended = () => { showState(); keepPlace(); };
+  audio.onpause = audio.onended = () => { stopped = audio.currentTime; showState(); keepPlace(); };
   audio.onseeked = () => { showTime(); keepPlace(); text.light(audio.currentTime, true); };
   audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
   audio.onloadedmetadata = () => {
@@ -178,8 +180,12 @@ export function connect(ready, left) {
     if (length()) ready(job, length());
   };
   $("play").onclick = toggle;
-  $("earlier").onclick = () => skip(-5);
-  $("later").onclick = () => skip(5);
+  for (const [id, by, name, key] of [["earlier", -1, "Back", "←"], ["later", 1, "Forward", "→"]]) {
+    $(id).onclick = () => skip(by);
+    const label = () => { $(id).ariaLabel = `${name} ${stepSize()} seconds`; $(id).title = `${name} ${stepSize()} s (${key})`; };
+    $("stepSize").addEventListener("change", label);
+    label();
+  }
   $("speed").onchange = () => { audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value; };
   $("wave").onkeydown = e => { // the arrows are keys of the whole page
     const to = {Home: 0, End: length(), PageUp: audio.currentTime + 30, PageDown: audio.currentTime - 30}[e.key];

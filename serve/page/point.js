@@ -25,7 +25,7 @@ function wordAt(x, y) {
 export function connect(on) {
   let timer = 0;
   root.addEventListener("click", e => {
-    const button = e.target.closest(".time, .speaker, .who"), paragraph = button && text.paragraphs()[button.parentElement.lastChild.index];
+    const button = e.target.closest(".time, .speaker, .who"), paragraph = button && text.paragraphs()[button.closest(".row").lastChild.index];
     if (paragraph) return button.classList.contains("time") ? on.play(paragraph.words[0].start) : on.speaker(button, paragraph);
     if (text.editing() || e.target.closest("form")) return;
     const found = wordAt(e.clientX, e.clientY);

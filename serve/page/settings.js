@@ -3,7 +3,7 @@ import {fetchModel} from "./api.js";
 import {languageName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
-const kept = ["language", "task", "speakers", "prompt", "microphone", "silence", "polish", "subtitles", "doubts", "speed"];
+const kept = ["language", "task", "speakers", "prompt", "microphone", "polish", "subtitles", "doubts", "letters", "stepSize", "stepBack", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
 let model = null, changed = () => {};
 
@@ -13,10 +13,11 @@ export const languages = () => (model ? model.languages : []).map(l => ({code: l
 // options returns what a new recording is made with.
 export function options() {
   return {model: model ? model.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
-    silence: $("silence").checked, polish: $("polish").checked, microphone: $("microphone").value};
+    silence: true, polish: $("polish").checked, microphone: $("microphone").value};
 }
 
 export const key = () => $("key").value;
+export const letters = () => $("letters").checked;
 
 // load fetches the model, and shows what it can do. It throws a Failure.
 export async function load() {
@@ -27,7 +28,7 @@ export async function load() {
 
 function show() {
   const known = languages(), n = known.length, chosen = $("language").value || read().language || "";
-  $("model").textContent = model.id + " · " + (n > 1 ? `${n} languages` : known[0].name);
+  $("model").textContent = "Model: " + model.id + " · " + (n > 1 ? `${n} languages` : known[0].name);
   $("language").replaceChildren(new Option("Detect", ""), ...known.map(l => new Option(l.name, l.code)));
   if (known.some(l => l.code === chosen)) $("language").value = chosen;
   $("languages").hidden = n === 1;
@@ -95,7 +96,7 @@ export function connect(onChange, onKey) {
   }
   $("key").onchange = onKey;
   $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", key()) : localStorage.removeItem("key");
-  for (const b of ["openSettings", "summary"]) $(b).onclick = open;
+  $("summary").onclick = open;
   if (navigator.mediaDevices) navigator.mediaDevices.addEventListener("devicechange", () => { if ($("settings").open) listMicrophones(); });
   return stored;
 }

@@ -70,10 +70,11 @@ function draw(from, edit) {
 
 // readRow returns an element for a paragraph with its time and speaker as buttons.
 function readRow() {
-  const element = make("div", "row"), time = make("button", "time"), speaker = make("button", "speaker"), p = make("p");
+  const element = make("div", "row"), time = make("button", "time"), heading = make("div", "turn"), speaker = make("button", "speaker"), p = make("p");
   p.dir = "auto"; // the text may be written from right to left
   time.tabIndex = speaker.tabIndex = -1;
-  element.append(time, speaker, p);
+  heading.append(speaker);
+  element.append(time, heading, p);
   const fill = (paragraph, before) => {
     const start = short(paragraph.words[0].start), turn = paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker);
     time.textContent = start;
@@ -81,6 +82,7 @@ function readRow() {
     speaker.textContent = paragraph.speaker == null ? "Who speaks?" : speakerName(shown, paragraph.speaker);
     speaker.className = (turn ? "speaker " : "who ") + colour(paragraph); // who is seen when it is pointed at
     speaker.title = turn ? "Rename" : "Someone else speaks here";
+    if (turn) [heading.role, heading.ariaLevel] = ["heading", 2]; else heading.removeAttribute("role");
     p.textContent = paragraph.text;
   };
   return {element, p, fill};

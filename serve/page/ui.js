@@ -1,4 +1,4 @@
-// Small parts of the page: messages, questions, icons, menus.
+// Small parts of the page: messages, icons, menus.
 
 const $ = id => document.getElementById(id);
 let timer = 0, undone = null;
@@ -30,18 +30,6 @@ $("undo").onclick = () => {
 };
 
 export const failed = () => $("toast").classList.contains("bad");
-
-// ask shows a question and resolves to whether the answer was yes.
-export function ask(question, yes) {
-  const dialog = $("ask");
-  $("askText").textContent = question;
-  $("askYes").textContent = yes;
-  dialog.returnValue = "";
-  dialog.showModal();
-  $("askNo").onclick = () => dialog.close("");
-  $("askNo").focus();
-  return new Promise(answer => { dialog.onclose = () => answer(dialog.returnValue === "yes"); });
-}
 
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), use = document.createElementNS("http://www.w3.org/2000/svg", "use");
