@@ -97,7 +97,8 @@ async function looks(page, name, themes = ["light"]) {
       const all = [...document.querySelectorAll(".tools > *, #bar > *")].filter(b => b.checkVisibility()).map(b => [b.id, b.getBoundingClientRect()]);
       return all.flatMap(([id, a]) => all.filter(([other, b]) => id < other && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1).map(([other]) => id + " " + other));
     });
-    check(`no button lies on another, ${name}, ${width} px`, over.length === 0, over);
+    const full = await page.evaluate(() => [...document.querySelectorAll(".tools > button, .tools summary, #bar button")].filter(b => b.checkVisibility() && b.scrollWidth > b.clientWidth + 1).map(b => b.textContent));
+    check(`no button lies on another or is too small for its text, ${name}, ${width} px`, !over.length && !full.length, [over, full]);
     if (width > 600 && width < 1000) continue;
     await page.evaluate(axe);
     const found = await page.evaluate(() => axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" | "))));
