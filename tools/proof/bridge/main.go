@@ -12,22 +12,14 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"math"
 	"os"
-	"runtime"
-	"slices"
 	"strings"
 
 	"verity/audio"
-	"verity/decoder"
-	"verity/encoder"
-	"verity/model"
-	"verity/parallel"
-	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 	"verity/wer"
@@ -54,9 +46,6 @@ type request struct {
 	PadMel  bool      `json:"pad_mel"`
 	Bins    int       `json:"bins"`
 
-	Width  int   `json:"width"` // tokens
-	Blocks []int `json:"blocks"`
-
 	Transcript transcript.Transcript `json:"transcript"`
 	Options    transcript.Subtitles  `json:"options"`
 }
@@ -77,7 +66,6 @@ var calls = map[string]func(context.Context, request) (answer, error){
 	"subtitles": subtitles,
 	"cues":      cues,
 	"logmel":    logMel,
-	"blocks":    blocks,
 }
 
 func main() {
@@ -279,99 +267,4 @@ func window(ctx context.Context, r request) (*audio.Mel, int, error) {
 	}
 	m, err := s.Window(ctx, 0)
 	return m, s.Frames(), err
-}
-
-// A network is a model of a directory in int8, with all of the machine's threads.
-type network struct {
-	*model.Checkpoint
-	pool    *parallel.Pool
-	encoder *encoder.Encoder
-	decoder *decoder.Decoder
-}
-
-func open(ctx context.Context, path string) (n network, err error) {
-	if n.Checkpoint, err = model.Open(ctx, path); err != nil {
-		return n, err
-	}
-	n.pool = parallel.New(runtime.NumCPU())
-	o := decoder.Options{Pool: n.pool, Precision: precision.Of(precision.Int8)}
-	if n.encoder, err = encoder.New(n.Checkpoint, o); err == nil {
-		n.decoder, err = decoder.New(n.Checkpoint, o)
-	}
-	return n, err
-}
-
-func (n network) close() {
-	n.pool.Close()
-	n.Checkpoint.Close()
-}
-
-func (n network) cross(ctx context.Context, file string) (*decoder.Cross, error) {
-	mel, _, err := window(ctx, request{Path: file, Bins: n.Dims.MelBins})
-	if err != nil {
-		return nil, err
-	}
-	f, err := n.encoder.Encode(ctx, mel)
-	if err != nil {
-		return nil, err
-	}
-	return n.decoder.Cross(ctx, f)
-}
-
-// blocks continues the prompt Tokens by Width tokens for each sound of Texts, with the model of Path in int8: by single steps the
-// likeliest that does not end the text, then the same in passes of each number of rows in Blocks. It returns at how many
-// positions of each sound a pass makes another token the likeliest, and how many rows of logits are equal to the bit.
-func blocks(ctx context.Context, r request) (answer, error) {
-	n, err := open(ctx, r.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer n.close()
-	wrong, equal := make([]int, len(r.Texts)), 0
-	for i, file := range r.Texts {
-		cross, err := n.cross(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		s, first, vocab := n.decoder.NewStream(cross), len(r.Tokens), n.Dims.Vocab
-		tokens, single, other := slices.Clone(r.Tokens), map[int][]float32{}, map[int]bool{}
-		pass := func(at, size int) [][]float32 {
-			s.Cut(at)
-			rows, logits := make([]decoder.Row, size), make([]float32, size*vocab)
-			for k := range rows {
-				rows[k] = decoder.Row{Stream: s, Position: at + k, Token: tokens[at+k], WantLogits: true}
-			}
-			err = errors.Join(err, n.decoder.Step(ctx, rows, logits))
-			return slices.Collect(slices.Chunk(logits, vocab))
-		}
-		for at := 0; at < first+r.Width; at++ {
-			single[at] = pass(at, 1)[0]
-			if at+1 == len(tokens) {
-				tokens = append(tokens, likeliest(single[at][:r.Vocabulary]))
-			}
-		}
-		for _, size := range r.Blocks {
-			for at := first; at < first+r.Width; at += size {
-				for k, logits := range pass(at, min(size, first+r.Width-at)) {
-					if slices.EqualFunc(logits, single[at+k], func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
-						equal++
-					}
-					if likeliest(logits) != likeliest(single[at+k]) {
-						other[at+k] = true
-					}
-				}
-			}
-		}
-		wrong[i] = len(other)
-		s.Close()
-		cross.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	return answer{"wrong": wrong, "equal": equal}, nil
-}
-
-func likeliest(logits []float32) tokenizer.Token {
-	return tokenizer.Token(slices.Index(logits, slices.Max(logits)))
 }
