@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,11 +102,7 @@ func Run(ctx context.Context, o Options, load func(context.Context) (*Server, er
 	return nil
 }
 
-// checkInterval is the time between two checks of a file that may change. Only tests change it.
-var checkInterval = 10 * time.Second
-
-// A Reloader reads files again that have changed: certificates are renewed, keys are issued and revoked. It looks every
-// 10 s, and at once on Reload. The zero value has no log.
+// A Reloader reads files again on Reload: certificates are renewed, keys are issued and revoked. The zero value has no log.
 type Reloader struct {
 	Log *slog.Logger
 
@@ -116,7 +110,7 @@ type Reloader struct {
 	reload []func() // of each file
 }
 
-// Reload reads all files again, whether or not they have changed.
+// Reload reads all files again.
 func (r *Reloader) Reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,78 +119,38 @@ func (r *Reloader) Reload() {
 	}
 }
 
-// watchFiles returns a function that returns the value of files, after reading them again if they have changed. If that
-// fails, the last value stays in use, unless gone accepts the error: then the value is the zero value.
-func watchFiles[T any](
-	r *Reloader, read func() (T, error), gone func(error) bool, names ...string,
-) (get func() T, err error) {
-	var mu sync.Mutex
-	var value T
-	var modified []time.Time
-	var checked time.Time
-	var last string // the last error
-	load := func(force bool) error {
-		checked = time.Now()
-		var now []time.Time
-		for _, name := range names {
-			st, err := os.Stat(name)
-			if err != nil {
-				return err
-			}
-			now = append(now, st.ModTime())
-		}
-		if !force && slices.Equal(now, modified) {
-			return nil
-		}
-		modified = nil
-		v, err := read()
-		if err == nil {
-			value, modified = v, now
-		}
-		return err
-	}
+// reloaded returns a function that returns what read returned last. If it fails on Reload, the last value stays in use,
+// unless gone accepts the error: then the value is the zero value.
+func reloaded[T any](r *Reloader, file string, read func() (T, error), gone func(error) bool) (get func() T, err error) {
+	first, err := read()
+	var last atomic.Pointer[T]
+	last.Store(&first)
 	log := cmp.Or(r.Log, slog.New(slog.DiscardHandler))
-	check := func(force bool) {
-		err := load(force)
-		switch {
-		case err == nil:
-			last = ""
-			return
-		case err.Error() == last: // the log has it
-			return
-		case gone != nil && gone(err):
-			value, modified = *new(T), nil
-			log.Warn("a file is empty or gone: what it held is no longer valid", "files", names)
-		default:
-			log.Error("a file cannot be read again: its last content stays in use", "files", names, "error", err)
-		}
-		last = err.Error()
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reload = append(r.reload, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		check(true)
-	})
-	return func() T {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(checked) >= checkInterval {
-			check(false)
+		value, err := read()
+		switch {
+		case err == nil:
+			last.Store(&value)
+		case gone(err):
+			last.Store(new(T))
+			log.Warn("a file is empty or gone: what it held is no longer valid", "file", file)
+		default:
+			log.Error("a file cannot be read again: its last content stays in use", "file", file, "error", err)
 		}
-		return value
-	}, load(true)
+	})
+	return func() T { return *last.Load() }, err
 }
 
 // ErrNoKeys is the error of a file of API keys that has none.
 var ErrNoKeys = errors.New("there is no key in it: want one a line")
 
-// Keys returns a function for [Options.Keys] with the API keys that read finds in a file. Once the file is removed or
-// has no keys, which read reports as [ErrNoKeys], no key is valid.
+// Keys returns a function for [Options.Keys] with the API keys that read finds in a file. If the file is gone or has no
+// keys on Reload, which read reports as [ErrNoKeys], no key is valid.
 func (r *Reloader) Keys(file string, read func() ([]Key, error)) (func() []Key, error) {
 	gone := func(err error) bool { return errors.Is(err, ErrNoKeys) || errors.Is(err, fs.ErrNotExist) }
-	return watchFiles(r, read, gone, file)
+	return reloaded(r, file, read, gone)
 }
 
 // tlsError names the file that is no certificate or key.
@@ -216,10 +170,10 @@ func tlsError(err error, cert, key string) error {
 
 // TLS returns the configuration for a certificate and a key in PEM files.
 func (r *Reloader) TLS(cert, key string) (*tls.Config, error) {
-	get, err := watchFiles(r, func() (*tls.Certificate, error) {
+	get, err := reloaded(r, cert, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, tlsError(err, cert, key)
-	}, nil, cert, key)
+	}, func(error) bool { return false })
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"http/1.1"}, // for WebSockets

@@ -22,8 +22,7 @@ var servingRows = []*Option{
 		Help: "origins of web pages that may call the server, separated by commas: https://example.org, " +
 			"https://*.example.org for all its hosts, desktop for desktop programs such as Obsidian, or *"},
 	{Name: "tls-cert", Kind: Text, Arg: "file", Max: maxPath, Scope: Server,
-		Help: "PEM file with the HTTPS certificate and its key, or CERTIFICATE,KEY for two files; they are reloaded " +
-			"when they change"},
+		Help: "PEM file with the HTTPS certificate and its key, or CERTIFICATE,KEY for two files; SIGHUP reloads them"},
 	{Name: "queue", Kind: Whole, Default: strconv.Itoa(serve.DefaultWaiting), Max: 1e5, Scope: Server,
 		Help: "maximum requests waiting; others are rejected and may be retried"},
 	{Name: "max-upload", Kind: Whole, Arg: "MiB", Default: strconv.Itoa(serve.DefaultMaxBytes >> 20), Min: 1, Max: 1 << 20, Scope: Server,
