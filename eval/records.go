@@ -157,30 +157,30 @@ func (f *recordFile) refuse(format string, args ...any) error {
 // readRecords reads the records of a file. Records of another run and lines that are not records are an error. An incomplete
 // last line sets torn.
 func (f *recordFile) readRecords() error {
-	for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
-		line := new(report.LineError)
-		if errors.Is(err, report.ErrTorn) && errors.As(err, &line) {
-			size, err := f.Seek(0, io.SeekEnd)
-			f.torn = size - int64(line.Length)
-			if len(f.found) == 0 && !f.beginsAsRecords() {
-				err = f.refuse("it holds no records: name another folder, or remove the file")
-			}
-			return err
-		}
-		if err != nil && len(f.found) == 0 {
-			err = f.refuse("it holds no records: name another folder, or remove the file (%w)", err)
-		}
-		if err != nil {
-			return err
-		}
+	records, bad, err := report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64))
+	for _, r := range records {
 		if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
 			thing = strings.TrimPrefix(thing+" ", "options ")
 			return f.refuse("it holds results of another run, with %s%s; this run has %s: name another directory, "+
 				"or remove the file", thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
 		}
-		f.found = append(f.found, r)
 	}
-	return nil
+	f.found = records
+	if err == nil && len(bad) > 0 {
+		err = bad[0]
+	}
+	if errors.Is(err, report.ErrTorn) {
+		size, err := f.Seek(0, io.SeekEnd)
+		f.torn = size - int64(bad[0].Length)
+		if len(records) == 0 && !f.beginsAsRecords() {
+			err = f.refuse("it holds no records: name another folder, or remove the file")
+		}
+		return err
+	}
+	if err != nil && len(records) == 0 {
+		err = f.refuse("it holds no records: name another folder, or remove the file (%w)", err)
+	}
+	return err
 }
 
 // beginsAsRecords reports whether a file, which may be short, begins as a record does. Any other

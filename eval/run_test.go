@@ -56,13 +56,11 @@ func counted(t *testing.T, raw []byte) string {
 	return b.String()
 }
 
-func records(t *testing.T, raw []byte) (all []*report.Record) {
+func records(t *testing.T, raw []byte) []*report.Record {
 	t.Helper()
-	for r, err := range report.Read("test", bytes.NewReader(raw)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, r)
+	all, bad, err := report.Read("test", bytes.NewReader(raw))
+	if err != nil || len(bad) > 0 {
+		t.Fatal(err, bad)
 	}
 	return all
 }

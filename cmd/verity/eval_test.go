@@ -188,9 +188,13 @@ func TestEvalRetriesFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range report.Read("records", bytes.NewReader(done)) {
-		if err != nil || r.Error != "" {
-			t.Fatal(err, r)
+	records, bad, err := report.Read("records", bytes.NewReader(done))
+	if err != nil || len(bad) > 0 {
+		t.Fatal(err, bad)
+	}
+	for _, r := range records {
+		if r.Error != "" {
+			t.Fatal(r)
 		}
 		ids = append(ids, r.ID)
 	}

@@ -185,12 +185,15 @@ func TestRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for r, err := range Read("test", strings.NewReader(tt.text)) {
-			if err != nil {
-				got = append(got, err.Error())
-			} else {
-				got = append(got, r.ID)
-			}
+		records, bad, err := Read("test", strings.NewReader(tt.text))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range records {
+			got = append(got, r.ID)
+		}
+		for _, line := range bad {
+			got = append(got, line.Error())
 		}
 		if len(got) != len(tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -202,11 +205,8 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	var line *LineError
-	for _, err := range Read("test", strings.NewReader("{")) {
-		if !errors.As(err, &line) || !errors.Is(err, ErrTorn) {
-			t.Errorf("torn line: %v", err)
-		}
+	if _, bad, _ := Read("test", strings.NewReader("{")); len(bad) != 1 || !errors.Is(bad[0], ErrTorn) {
+		t.Errorf("torn line: %v", bad)
 	}
 }
 
@@ -220,16 +220,16 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for got, err := range Read("x", bytes.NewReader(line)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(r, got, cmp.AllowUnexported(transcript.Segment{})); diff != "" {
-			t.Errorf("(-written +read):\n%s", diff)
-		}
-		if d := Differ(r, got); d != nil {
-			t.Errorf("differs in %v", d)
-		}
+	records, bad, err := Read("x", bytes.NewReader(line))
+	if len(records) != 1 {
+		t.Fatal(bad, err)
+	}
+	got := records[0]
+	if diff := cmp.Diff(r, got, cmp.AllowUnexported(transcript.Segment{})); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+	if d := Differ(r, got); d != nil {
+		t.Errorf("differs in %v", d)
 	}
 	r.Segments[0].AvgLogProb = math.Inf(-1)
 	if _, err := r.Line(); err == nil {

@@ -18,10 +18,11 @@ func ExampleRead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for r, err := range report.Read("records.jsonl", strings.NewReader(records)) {
-		if err != nil {
-			log.Fatal(err)
-		}
+	read, _, err := report.Read("records.jsonl", strings.NewReader(records))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range read {
 		if err := set.Add(context.Background(), r); err != nil {
 			log.Fatal(err)
 		}

@@ -51,48 +51,37 @@ func lines(r io.Reader) iter.Seq[line] {
 	}
 }
 
-// Read yields the records of r, sorted by row of the dataset; name is for errors. Of several
-// records of an utterance the last counts: a run that tries a failed utterance again only appends.
-// A line that is not a record yields a *LineError, after the records; a read error is the last.
-func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
+// Read returns the records of r, sorted by row of the dataset, and what is wrong with the lines that are none; name is for
+// errors. Of several records of an utterance the last counts: a run that tries a failed utterance again only appends.
+func Read(name string, r io.Reader) (records []*Record, bad []*LineError, err error) {
 	type parsed struct {
 		*Record
 		err error
 	}
-	return func(yield func(*Record, error) bool) {
-		var records []*Record
-		var failed []error
-		latest := map[string]int{} // by id, index of an utterance's record
-		workers := runtime.GOMAXPROCS(0)
-		for p := range parallel.Ordered(workers, 64*workers, lines(r), func(_ int, l line) parsed {
-			r, err := l.parse(name)
-			return parsed{r, err}
-		}) {
-			if p.err != nil {
-				if failed = append(failed, p.err); len(records) == 0 && len(failed) > maxBad {
-					break // these are no records
-				}
-				continue
+	latest := map[string]int{} // by id, index of an utterance's record
+	workers := runtime.GOMAXPROCS(0)
+	for p := range parallel.Ordered(workers, 64*workers, lines(r), func(_ int, l line) parsed {
+		r, err := l.parse(name)
+		return parsed{r, err}
+	}) {
+		if line, ok := errors.AsType[*LineError](p.err); ok {
+			if bad = append(bad, line); len(records) == 0 && len(bad) > maxBad {
+				break // these are no records
 			}
-			if at, ok := latest[p.ID]; ok && !p.Foreign { // another program does not retry
-				records[at] = nil
-			}
-			latest[p.ID] = len(records)
-			records = append(records, p.Record)
+			continue
 		}
-		records = slices.DeleteFunc(records, func(r *Record) bool { return r == nil || r.Withdrawn })
-		slices.SortStableFunc(records, func(x, y *Record) int { return cmp.Compare(x.Row, y.Row) })
-		for _, r := range records {
-			if !yield(r, nil) {
-				return
-			}
+		if err = p.err; err != nil {
+			break
 		}
-		for _, err := range failed {
-			if !yield(nil, err) {
-				return
-			}
+		if at, ok := latest[p.ID]; ok && !p.Foreign { // another program does not retry
+			records[at] = nil
 		}
+		latest[p.ID] = len(records)
+		records = append(records, p.Record)
 	}
+	records = slices.DeleteFunc(records, func(r *Record) bool { return r == nil || r.Withdrawn })
+	slices.SortStableFunc(records, func(x, y *Record) int { return cmp.Compare(x.Row, y.Row) })
+	return records, bad, err
 }
 
 // maxBad is how many invalid lines may come before the first record of a file.

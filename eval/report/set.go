@@ -110,18 +110,9 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	defer f.Close() // opened for reading: nothing to lose
-	var records []*Record
-	var bad []*LineError
-	for r, err := range Read(path, f) {
-		var line *LineError
-		switch {
-		case errors.As(err, &line):
-			bad = append(bad, line)
-		case err != nil:
-			return err
-		default:
-			records = append(records, r)
-		}
+	records, bad, err := Read(path, f)
+	if err != nil {
+		return err
 	}
 	if len(records) == 0 && len(bad) > 0 && !(len(bad) == 1 && errors.Is(bad[0], ErrTorn)) {
 		const want = "it holds no records, want records.jsonl or its directory, which eval and compare write"

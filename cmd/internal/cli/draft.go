@@ -110,18 +110,18 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 		if err != nil {
 			return Usagef("--draft-from %s: %w", path, err)
 		}
-		for r, problem := range report.Read(path, f) {
-			if problem != nil {
-				err = problem
-				break
-			}
+		records, bad, err := report.Read(path, f)
+		f.Close()
+		if err == nil && len(bad) > 0 {
+			err = bad[0]
+		}
+		if err != nil && !errors.Is(err, report.ErrTorn) {
+			return Usagef("--draft-from %w", err)
+		}
+		for _, r := range records {
 			for _, s := range r.Segments {
 				byID[r.ID] = append(byID[r.ID], transcript.Cue{Start: s.Start, End: s.End, Text: s.Text})
 			}
-		}
-		f.Close()
-		if err != nil && !errors.Is(err, report.ErrTorn) {
-			return Usagef("--draft-from %w", err)
 		}
 	}
 	if len(byID) == 0 {

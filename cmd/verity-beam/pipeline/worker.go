@@ -204,11 +204,9 @@ func (w *worker) existing(ctx context.Context, c chunk) ([]*report.Record, error
 	if err != nil || raw == nil {
 		return all, err
 	}
+	records, _, err := report.Read(name, bytes.NewReader(raw)) // rows of lines of another version are run again
 	by := map[string]*report.Record{}
-	for r, err := range report.Read(name, bytes.NewReader(raw)) {
-		if err != nil {
-			continue // of another version: its row is run again
-		}
+	for _, r := range records {
 		by[r.ID] = r
 	}
 	for i, row := range c {
@@ -220,7 +218,7 @@ func (w *worker) existing(ctx context.Context, c chunk) ([]*report.Record, error
 			all[i] = r
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // store writes the records of a chunk.
