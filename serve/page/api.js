@@ -1,6 +1,10 @@
 // Requests to the server, and its errors in the words of this page.
+import {decode} from "./decode.js";
 
-// A Failure has a sentence for people, and a remedy: "key" asks for an API key, "file" another file, "settings" other
+// home reports whether Verity runs on this computer.
+export const home = /^(localhost|127\.[\d.]+|\[::1\])$/.test(globalThis.location?.hostname);
+
+// A Failure has a sentence for people, and a remedy: "key" asks for an API key, "file" another file, "ffmpeg" that program, "settings" other
 // settings, "server" that the server is there again; without one, trying again may help.
 export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
@@ -23,6 +27,10 @@ const byParam = {
   prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
+// withFFmpeg are the files that Verity reads where ffmpeg is installed, and install returns the command that does that.
+const withFFmpeg = /MP4|QuickTime|AAC|AMR|AIFF|Sun AU|Core Audio|Ogg|Matroska/;
+const install = () => /Win/.test(navigator.platform) ? "winget install Gyan.FFmpeg" : /Mac/.test(navigator.platform) ? "brew install ffmpeg" : "sudo apt install ffmpeg";
+
 // unreadable says in a sentence what a file is that has no sound for the server, and in another what to do, given the
 // server's error.
 function unreadable(message) {
@@ -31,15 +39,19 @@ function unreadable(message) {
   if (/is empty/.test(message)) return "This file is empty.";
   if (/no audio track/.test(message)) return "There is no sound in this file.";
   if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
-  return kind ? `The server cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.` :
-    "There is no sound in this file. Perhaps it is damaged, or not what its name says.";
+  if (!kind) return "There is no sound in this file. Perhaps it is damaged, or not what its name says.";
+  if (!withFFmpeg.test(kind) || /ffmpeg cannot/.test(message)) return `Verity cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.`;
+  return `This is ${kind}, which needs ffmpeg. ` + (home ? `Type ${install()} in a terminal, then start Verity in a new terminal, and try again.` : "It must be installed where Verity runs.");
 }
 
 // explain turns an error of the API into a Failure.
 export function explain(problem, status) {
   const known = problem && sentences[problem.code];
   if (known) return new Failure(...known);
-  if (problem && problem.code === "invalid_audio") return new Failure(unreadable(problem.message), "file");
+  if (problem && problem.code === "invalid_audio") {
+    const why = unreadable(problem.message);
+    return new Failure(why, /ffmpeg/.test(why) ? "ffmpeg" : "file"); // with it, the same file can be tried again
+  }
   if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
   if (status === 502 || problem && /is shutting down/.test(problem.message)) return unreachable();
   if (status === 413) return new Failure("This file is longer or larger than Verity accepts. Cut it into parts, or start Verity with --max-audio and --max-upload.", "file");
@@ -48,9 +60,6 @@ export function explain(problem, status) {
   if (status >= 500) return new Failure("Verity failed. Try again; the terminal where it runs says why.");
   return new Failure(problem && problem.message ? "Verity said: " + problem.message : "This page does not understand the answer of Verity. Reload the page.");
 }
-
-// home reports whether Verity runs on this computer.
-export const home = /^(localhost|127\.[\d.]+|\[::1\])$/.test(globalThis.location?.hostname);
 
 export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Is it running?"), "server");
 
@@ -80,13 +89,18 @@ export async function fetchModel(key) {
 
 const others = [[/^image\//, "a picture"], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document"], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive"]];
 
-// transcribe uploads a file and calls back for each event of the stream.
+// transcribe uploads a file and calls back for each event of the stream. A file that cannot be read there is decoded here.
 export async function transcribe(file, ...rest) {
   try {
     await upload(file, ...rest);
   } catch (e) {
     const other = e.remedy === "file" && others.find(([kind]) => kind.test(file.type) || kind.test(file.name));
-    throw other ? new Failure(`This is ${other[1]}, not sound.`, "file") : e;
+    if (other) throw new Failure(`This is ${other[1]}, not sound.`, "file");
+    if (e.remedy !== "file" && e.remedy !== "ffmpeg") throw e;
+    rest.at(-1)({type: "decoding"});
+    const sound = await decode(file);
+    if (!sound) throw e;
+    await upload(sound, ...rest);
   }
 }
 

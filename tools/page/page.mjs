@@ -18,8 +18,10 @@ function check(what, ok, got) {
   if (!ok) wrong++;
 }
 
+let path = process.env.PATH; // of the server
+
 async function serve(...flags) {
-  const child = spawn(program, ["serve", "--model", model, "--listen", `127.0.0.1:${port}`, ...flags], {stdio: "ignore"});
+  const child = spawn(program, ["serve", "--model", model, "--listen", `127.0.0.1:${port}`, ...flags], {stdio: "ignore", env: {...process.env, PATH: path}});
   for (let i = 0; i < 600; i++) {
     if (await fetch(url + "readyz").then(r => r.ok, () => false)) return child;
     await new Promise(f => setTimeout(f, 100));
@@ -935,6 +937,26 @@ const parts = {
       /timestamp_granularities\[\]/.test(await page.textContent("main")), await page.textContent("main"));
     await looks(page, "docs");
     await page.context().close();
+  },
+
+  async phone() {
+    await gone(server);
+    path = ""; // no ffmpeg
+    server = await serve();
+    const page = await open();
+    await page.setInputFiles("#file", [speech, ...["m4a", "mp4", "mov", "webm"].map(kind => `${pictures}/phone.${kind}`), `${pictures}/long.m4a`]);
+    await page.waitForSelector("#jobs li");
+    await idle(page);
+    const texts = await page.evaluate(async () => { const {jobs, open} = await import("./page/jobs.js"); return Promise.all(jobs.map(async j => { await open(j); return [j.state, j.paragraphs.map(p => p.text).join(" ")]; })); });
+    for (const [i, kind] of ["m4a", "mp4", "mov", "webm"].entries()) check(`without ffmpeg, the browser decodes ${kind}`, texts[i + 1][0] === "done" && texts[i + 1][1].length > 10 && texts[i + 1][1] === texts[0][1], [texts[i + 1], texts[0]]);
+    await choose(page, "long");
+    await page.waitForSelector("#problem:not([hidden])");
+    check("what is too long for the browser says how to get ffmpeg", /which needs ffmpeg\. Type sudo apt install ffmpeg in a terminal/.test(await page.textContent("#problem")) && await page.getByRole("button", {name: "Try again", exact: true}).isVisible(), await page.textContent("#problem"));
+    await looks(page, "needs-ffmpeg");
+    await page.context().close();
+    path = process.env.PATH;
+    await gone(server);
+    server = await serve("--log-level", "error");
   },
 
   async key() {

@@ -17,6 +17,12 @@ ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$
 ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/long.wav"
 ffmpeg -v error -y -i model/base/jfk.flac -i model/base/librispeech/84-121123-0003.flac -filter_complex \
 	'[0]atrim=0:3.2[a];[0]atrim=7.5:10.6,asetpts=PTS-STARTPTS[c];[a][1][c]concat=n=3:v=0:a=1' -ar 16000 -ac 1 "$pictures/two.wav"
+for kind in m4a mp4 mov webm; do
+	[ $kind = m4a ] && picture= || picture="-f lavfi -i testsrc=s=160x120:r=5"
+	codec=aac; [ $kind = webm ] && codec=libvorbis
+	ffmpeg -v error -y $picture -i "$pictures/speech.wav" -c:a $codec -ac 2 -shortest "$pictures/phone.$kind"
+done
+ffmpeg -v error -y -f lavfi -i anullsrc=r=8000:cl=mono -t 2460 -c:a aac -b:a 8k "$pictures/long.m4a"
 cd "$pictures"
 code=0
 firefox=${FIREFOX:-$(command -v firefox || command -v firefox-esr || true)}
