@@ -39,6 +39,10 @@ type Options struct {
 	// Version is the version of the program, for metrics.
 	Version string
 
+	// Address is the host and port by which this machine's browsers should open the page, which keep recordings by
+	// address. Empty means any.
+	Address string
+
 	// Turns is the number of requests and live passes that are transcribed at the same time. 0 means DefaultTurns.
 	Turns int
 
@@ -235,6 +239,7 @@ func (s *Server) routes() http.Handler {
 	if !s.opt.NoMetrics {
 		handle("GET /metrics", s.metrics.handler)
 	}
+	open("GET /page/address", func(w http.ResponseWriter, _ *http.Request) { writeText(w, s.opt.Address) })
 	open("GET /openapi.json", embedded("openapi.json"))
 	open("GET /{$}", embedded("page/index.html"))
 	for _, kind := range []string{"css", "js", "mp3"} {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,11 +72,14 @@ func TestServeListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	verity := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"info": {"title": "Verity"}}`) }))
+	defer verity.Close()
 	for _, tt := range []struct {
 		address, want string
 		status        int
 	}{
 		{l.Addr().String(), "another program listens there, perhaps verity serve: stop it, or use another address", 1},
+		{strings.TrimPrefix(verity.URL, "http://"), "Verity runs there already: open " + verity.URL + ", or use another address", 1},
 		{"127.0.0.1:99999", "the port must be from 0 to 65535", 2},
 	} {
 		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt.address)

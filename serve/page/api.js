@@ -4,6 +4,13 @@ import {decode} from "./decode.js";
 // home reports whether Verity runs on this computer.
 export const home = /^(localhost|127\.[\d.]+|\[::1\])$/.test(globalThis.location?.hostname);
 
+// goHome opens the address that the terminal shows, if that is another name of this computer: a browser keeps recordings
+// by address.
+export async function goHome() {
+  const [host, port] = home ? (await (await fetch("page/address")).text()).split(/:(?=\d+$)/) : [];
+  if (port && port === location.port && host !== location.hostname && location.protocol === "http:") location.replace(`//${host}:${port}/`);
+}
+
 // A Failure has a sentence for people, and a remedy: "key" asks for an API key, "file" another file, "ffmpeg" that program, "settings" other
 // settings, "server" that the server is there again; without one, trying again may help.
 export class Failure extends Error {

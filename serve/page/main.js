@@ -1,5 +1,5 @@
 // The page: what its buttons and keys do.
-import {home, unreachable} from "./api.js";
+import {goHome, home, unreachable} from "./api.js";
 import {away, goOn, waitForServer} from "./away.js";
 import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
@@ -271,6 +271,7 @@ addEventListener("pagehide", e => { leavePage(e); trash.clear(); });
 document.addEventListener("visibilitychange", e => { if (document.hidden) leavePage(e); });
 
 await jobs.load();
+if (!jobs.jobs.length) goHome().catch(() => {}); // no server
 const last = jobs.jobs.find(j => j.id === stored.open);
 if (narrow.matches && last && history.state && history.state.view === "text") document.body.dataset.view = "text";
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);

@@ -147,6 +147,9 @@ async function seed(page, list) {
 const parts = {
   async states() {
     const page = await open();
+    await page.goto(url.replace("127.0.0.1", "localhost"));
+    await page.waitForURL(url);
+    check("localhost leads to the printed address", true);
     check("an empty page says what it does", await page.isVisible("#welcome"), "");
     await looks(page, "empty", ["light", "dark"]);
     await seed(page, [{name: "Harbour board, 25 November.m4a", sentences: 40, speakers: true}, {name: "Interview with the surveyor.mp3", sentences: 24, gaps: [{start: 5.2, end: 7.9}, {start: 11, end: 12.4}]},

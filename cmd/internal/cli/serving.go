@@ -15,6 +15,7 @@ var servingRows = []*Option{
 	{Name: "metrics", Kind: Text, Arg: "address", Max: maxPath, Scope: Server,
 		Help: "serve /metrics on this address instead, such as 127.0.0.1:9000. It needs no key"},
 	{Name: "check", Scope: Server, Help: "check the options, keys, certificate and model, and exit"},
+	{Name: "no-open", Scope: Server, Help: "do not open the page in the browser; without a terminal or a desktop it is never opened"},
 	{Name: "api-key-file", Kind: Text, Arg: "file", Max: maxPath, Scope: Server, Common: true,
 		Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +
 			"lines that begin with # are ignored. none lets other machines connect without a key"},

@@ -40,6 +40,9 @@ Prometheus metrics.
 Requests that are transcribed at the same time share every pass over the weights. The
 text of each is bit for bit what transcribe writes for the file alone.
 
+On a terminal of a desktop, serve opens the page in the browser; started once more, it opens
+the page that runs.
+
 By default only local clients can connect. Listening on another address requires
 --api-key-file, which may be "none". On SIGTERM the server finishes the requests it has
 accepted. On SIGHUP it reads keys and certificates again.
@@ -61,6 +64,7 @@ type serveCommand struct {
 	wyoming  string // address; empty for none
 	metrics  string // address; empty for that of the API
 	check    bool   // nothing is served
+	noOpen   bool   // no browser is opened
 	cert     string // files of TLS
 	key      string
 	keyFile  string
@@ -82,6 +86,7 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "wyoming", &s.wyoming)
 	cli.Bind(f, "metrics", &s.metrics)
 	cli.Bind(f, "check", &s.check)
+	cli.Bind(f, "no-open", &s.noOpen)
 	cli.Bind(f, "api-key-file", &s.keyFile)
 	cli.AddOption(f, "origin", func(v cli.Value) error {
 		if !f.Changed("origin") {
@@ -152,6 +157,9 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 			continue
 		}
 		l, err := listen(flag, address)
+		if err != nil && flag == "listen" {
+			return s.secondStart(err)
+		}
 		if err != nil {
 			return err
 		}
@@ -159,6 +167,9 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 		listeners[flag] = l
 	}
 	api := listeners["listen"]
+	if api.Addr().Network() == "tcp" {
+		s.opt.Address = reachableAt(flagAddress(api))
+	}
 	load := func(ctx context.Context) (*serve.Server, error) {
 		server, err := s.load(ctx, logger)
 		if err != nil {
@@ -171,7 +182,8 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 		case secure != nil:
 			scheme = "https://"
 		}
-		s.announce(show.Name(s.opt.Name), scheme+reachableAt(flagAddress(api)))
+		at := scheme + reachableAt(flagAddress(api))
+		s.announce(show.Name(s.opt.Name), at)
 		if l := listeners["wyoming"]; l != nil {
 			background.Go(func() {
 				if err := server.ServeWyoming(l); err != nil {
@@ -183,6 +195,9 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 		if l := listeners["metrics"]; l != nil {
 			background.Go(func() { (&http.Server{Handler: server.Metrics(), ReadHeaderTimeout: time.Minute}).Serve(l) })
 			s.announce("metrics", flagAddress(l))
+		}
+		if isLocal(api) && s.hasDesktop() {
+			openBrowser(at)
 		}
 		return server, nil
 	}

@@ -24,7 +24,7 @@ func flagAddress(l net.Listener) string {
 // reachableAt returns the address that opens a server on this machine: localhost, if it listens on all addresses.
 func reachableAt(address string) string {
 	host, port, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		return net.JoinHostPort("localhost", port)
 	}
 	return address
@@ -32,6 +32,8 @@ func reachableAt(address string) string {
 
 // wsaEADDRINUSE is Windows' own error; Go's EADDRINUSE is another number there.
 const wsaEADDRINUSE = syscall.Errno(10048)
+
+var errOccupied = errors.New("another program listens there, perhaps verity serve")
 
 // listen opens the address that a flag names.
 func listen(flag, address string) (l net.Listener, err error) {
@@ -45,7 +47,7 @@ func listen(flag, address string) (l net.Listener, err error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaEADDRINUSE):
-		return nil, fmt.Errorf("--%s %s: another program listens there, perhaps verity serve: stop it, or use another address", flag, address)
+		return nil, fmt.Errorf("--%s %s: %w: stop it, or use another address", flag, address, errOccupied)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again
 	}
