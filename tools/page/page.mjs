@@ -40,7 +40,7 @@ const foreign = [], errors = [];
 async function open(options, path = "") {
   const context = await browser.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, ...options});
   const page = await context.newPage();
-  page.on("request", r => { if (!r.url().startsWith(url) && !/^(blob|data):/.test(r.url())) foreign.push(r.url()); });
+  page.on("request", r => { if (!r.url().replace("localhost", "127.0.0.1").startsWith(url) && !/^(blob|data):/.test(r.url())) foreign.push(r.url()); });
   page.on("pageerror", e => errors.push(String(e)));
   page.on("console", m => { if (m.type() === "error" && !/status of|ERR_CONNECTION|response code: 503/.test(m.text()) && !(page.looked && /inline style/.test(m.text()))) errors.push(m.text()); });
   await page.goto(url + path);
