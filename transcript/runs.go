@@ -8,7 +8,7 @@ import (
 
 // A TextRun is a stretch of a segment's text whose tokens were all drafted and accepted, or none.
 type TextRun struct {
-	Text     string `json:"text"`
+	Text     string `json:"text"`     // the text
 	Accepted bool   `json:"accepted"` // proposed by the assistant and accepted by the model
 
 	// Only with RunsByRound:

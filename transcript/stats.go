@@ -9,8 +9,8 @@ import (
 // Stats counts the work on a round of decoding, a window, a file, or many files.
 type Stats struct {
 	Work
-	Drafts  Drafts  `json:"drafts"`
-	Seconds Seconds `json:"seconds"`
+	Drafts  Drafts  `json:"drafts"`  // counts of rounds and drafts
+	Seconds Seconds `json:"seconds"` // time by stage
 
 	// Why the assistant failed to draft; absent if it did not fail. The text is the same in either case.
 	Broken string `json:"assistant_broken,omitempty"`
@@ -85,10 +85,10 @@ func (s Stats) MarshalJSON() ([]byte, error) {
 	d := s.Drafts
 	return json.Marshal(struct {
 		counts
-		TokensPerSecond *float64 `json:"tokens_per_second"`
-		Agreement       *float64 `json:"alpha_agreement"`
-		Overlap         *float64 `json:"alpha_overlap"`
-		MBU             *float64 `json:"mbu"`
+		TokensPerSecond *float64 `json:"tokens_per_second"` // tokens per second of decoding
+		Agreement       *float64 `json:"alpha_agreement"`   // accepted over judged draft tokens
+		Overlap         *float64 `json:"alpha_overlap"`     // mean of Σ min(p, q); null if not measured
+		MBU             *float64 `json:"mbu"`               // memory bandwidth utilisation
 	}{
 		counts(s), known(s.TokensPerSecond(), s.Tokens), known(d.Agreement(), d.Accepted+d.Refused),
 		known(d.MeanOverlap(), d.Compared), known(s.MBU(), int(s.Bandwidth)),
@@ -179,9 +179,9 @@ func (d Drafts) TokensPerRound() float64 { return Ratio(float64(d.Tokens), float
 
 // Seconds is wall time by stage. It is the only part of a transcript that differs between runs.
 type Seconds struct {
-	Mel     float64 `json:"mel"`
-	Encode  float64 `json:"encode"`
-	CrossKV float64 `json:"cross_kv"`
+	Mel     float64 `json:"mel"`             // reading the sound, and its log-mel spectrogram
+	Encode  float64 `json:"encode"`          // encoder
+	CrossKV float64 `json:"cross_kv"`        // keys and values of cross-attention
 	Decode  float64 `json:"decode"`          // all of decoding, including drafts and rules
 	Draft   float64 `json:"draft"`           // drafting; part of decoding
 	Opening float64 `json:"opening"`         // preparing a window for drafts, such as encoding it; part of drafting
@@ -189,7 +189,7 @@ type Seconds struct {
 	Prefill float64 `json:"prefill"`         // the first pass of each attempt, which reads the prompt; part of verifying
 	Rules   float64 `json:"rules"`           // rules and choices; part of verifying
 	Words   float64 `json:"words,omitempty"` // computing the times of words
-	Total   float64 `json:"total"`
+	Total   float64 `json:"total"`           // everything
 
 	// Comparing probabilities, with --measure-alpha; not part of the other times.
 	Measuring float64 `json:"measuring,omitempty"`

@@ -43,8 +43,8 @@ type Transcript struct {
 
 // A Gap is a stretch of a clip, in seconds: of lost sound, or of speech without words.
 type Gap struct {
-	Start float64 `json:"start"`
-	End   float64 `json:"end"`
+	Start float64 `json:"start"` // start
+	End   float64 `json:"end"`   // end
 }
 
 // A Provenance records what made a transcript: the model and everything else that affects the text.
@@ -65,9 +65,9 @@ type Provenance struct {
 
 	// Only in the records of a dataset:
 
-	Dataset string `json:"dataset,omitempty"`
-	Machine string `json:"machine,omitempty"`
-	Threads int    `json:"threads,omitempty"`
+	Dataset string `json:"dataset,omitempty"` // path as given
+	Machine string `json:"machine,omitempty"` // system and processor
+	Threads int    `json:"threads,omitempty"` // threads used
 }
 
 // FirstDifference compares what affects the text or the drafts. It returns the name of the first difference
@@ -140,11 +140,11 @@ type Turn struct {
 
 // A Segment is text with a start and an end. The JSON names are upstream's.
 type Segment struct {
-	ID     int               `json:"id"`    // 0, 1, … in the transcript
-	Seek   int               `json:"seek"`  // first frame of its window
-	Start  float64           `json:"start"` // s
-	End    float64           `json:"end"`   // s
-	Text   string            `json:"text"`
+	ID     int               `json:"id"`     // 0, 1, … in the transcript
+	Seek   int               `json:"seek"`   // first frame of its window
+	Start  float64           `json:"start"`  // s
+	End    float64           `json:"end"`    // s
+	Text   string            `json:"text"`   // the text
 	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or chunks meet; as decoded, even where terms replace text
 
 	edits []edit // what a Replacer has replaced in the text

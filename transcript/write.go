@@ -137,21 +137,21 @@ func writeCSV(b *bufio.Writer, t *Transcript) {
 
 // A document is a transcript in JSON: upstream's fields, then ours.
 type document struct {
-	Schema   string            `json:"schema"`
-	Audio    string            `json:"audio"`
-	Text     string            `json:"text"`
-	Language string            `json:"language"`
+	Schema   string            `json:"schema"`               // name and version of this format
+	Audio    string            `json:"audio"`                // the file, as named
+	Text     string            `json:"text"`                 // the text
+	Language string            `json:"language"`             // code of the language
 	LangProb *float64          `json:"language_probability"` // null if the language was not detected
-	Duration float64           `json:"duration"`
-	Segments []documentSegment `json:"segments"`
-	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are identified by voice
-	Stats    Stats             `json:"stats"`
+	Duration float64           `json:"duration"`             // length of the audio
+	Segments []documentSegment `json:"segments"`             // pieces of text with times
+	Turns    []Turn            `json:"turns,omitempty"`      // who speaks when, if speakers are identified by voice
+	Stats    Stats             `json:"stats"`                // what the work was
 
-	Truncated bool        `json:"truncated,omitempty"`
-	Damaged   []Gap       `json:"damaged,omitempty"`  // where silence replaces sound that is damaged or lost
-	Warnings  []string    `json:"warnings,omitempty"` // what was wrong with the sound
-	Gaps      []Gap       `json:"gaps,omitempty"`     // speech that a detector heard and that no words cover
-	MadeBy    *Provenance `json:"made_by,omitempty"`  // the program, the model and the options
+	Truncated bool        `json:"truncated,omitempty"` // the file ended before its header says
+	Damaged   []Gap       `json:"damaged,omitempty"`   // where silence replaces sound that is damaged or lost
+	Warnings  []string    `json:"warnings,omitempty"`  // what was wrong with the sound
+	Gaps      []Gap       `json:"gaps,omitempty"`      // speech that a detector heard and that no words cover
+	MadeBy    *Provenance `json:"made_by,omitempty"`   // the program, the model and the options
 }
 
 type documentSegment struct {

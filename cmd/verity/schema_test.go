@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -39,7 +38,7 @@ func writeSchemas(t *testing.T, b *strings.Builder) {
 		r := source{dirs: map[string][]*ast.File{}, open: map[string]bool{}}
 		rows, err := r.root(s)
 		for _, name := range r.silent {
-			t.Errorf("%s says nothing about its field: a comment beside it, or a line in usual", name)
+			t.Errorf("%s has no comment, which is its meaning here", name)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -58,51 +57,6 @@ type source struct {
 	open map[string]bool // types that are being written: a type may hold itself
 
 	silent []string // fields that nothing says the meaning of
-}
-
-// usual are meanings of fields that have the same one wherever they stand and no
-// comment in the source.
-var usual = map[string]string{
-	"schema": "name and version of this format", "audio": "the file, as named", "text": "the text",
-	"language": "code of the language", "segments": "pieces of text with times", "stats": "what the work was",
-	"seconds": "time by stage", "bytes": "bytes", "overlap": "sum of Σ min(p, q); see `weighed`",
-	"mel": "reading the sound, and its log-mel spectrogram", "encode": "encoder", "cross_kv": "keys and values of cross-attention",
-	"total": "everything", "decode": "decoding, drafts and rules included", "draft": "of decoding, drafting",
-	"verify": "of decoding, passes of the model", "tokens_per_second": "tokens per second of decoding",
-	"alpha_agreement": "accepted over judged draft tokens", "alpha_overlap": "mean of Σ min(p, q); null if not measured",
-	"mbu": "memory bandwidth utilisation", "truncated": "the file ended before its header says",
-	"no_reference": "the row has no text", "audio_seconds": "length of the audio", "tokens": "token ids, timestamps included",
-	"start": "start", "end": "end", "temperature": "of the attempt that stands", "avg_logprob": "mean log-probability",
-	"compression_ratio": "bytes of text per byte of zlib's", "no_speech_prob": "no-speech probability",
-	"accepted": "drafted by the assistant and accepted", "work": "counts of windows and tokens", "drafting": "counts of rounds and drafts",
-	"run": "what made the record", "dataset": "path as given", "machine": "system and processor", "threads": "threads used",
-	"name": "name of the run", "reference_words": "words of the references, normalised", "hits": "words that are right",
-	"substitutions": "words replaced", "deletions": "words left out", "insertions": "words added",
-	"wer": "word error rate", "wer_interval": "95 % interval, by resampling utterances", "low": "lower end", "high": "upper end",
-	"level": "level of confidence", "cer": "character error rate", "mer": "match error rate", "wil": "word information lost",
-	"normalizer": "what texts were normalised by", "id": "of the utterance", "error": "what went wrong",
-	"worst": "utterances with most errors", "errors": "word errors", "diff": "alignment, word by word",
-	"reference": "what was said", "hypothesis": "what was recognised", "confusions": "commonest errors", "count": "how often",
-	"of": "number of shards", "missing": "shards without a file", "baseline": "plain decoding", "assisted": "with the assistant",
-	"verdict": "identical, different or inconclusive", "identical": "utterances that are the same bits in both variants",
-	"batch": "how utterances were run together", "decode_seconds": "time by the clock in which any was decoding",
-	"total_seconds": "time by the clock", "speedup": "baseline seconds over assisted seconds", "acceptance": "what the assistant was worth",
-	"median": "median over pairs of runs", "overall": "quotient of the sums", "mean": "geometric mean over pairs",
-	"interval": "95 % interval of the mean; null for fewer than three pairs", "drafted": "tokens the assistant proposed",
-	"rate": "accepted over drafted", "rounds": "passes of the model", "mean_kept": "tokens a round yields",
-	"names": "names of the runs", "runs": "what made the records", "model": "as named", "dims": "sizes of the network",
-	"window_seconds": "length of a window", "parameters": "number of weights", "dtype": "type the file stores",
-	"has_encoder": "the checkpoint has an encoder", "timestamps": "number of timestamp tokens",
-	"text_seed": "seed of the planted text", "agreement": "share of places where it agrees", "alpha": "chance that a draft token is right",
-	"step_bytes": "bytes a step of the model reads", "lengths": "every draft length", "draft_tokens": "tokens in a draft",
-	"tokens_per_round": "tokens a round yields", "planted": "the text is planted", "precision": "format of the weights",
-	"cpu": "the processor", "ceiling": "what the machine can do at best", "gflops": "float32 arithmetic, GFLOP/s",
-	"gops_int8": "int8 arithmetic, GOP/s", "gops_vector": "other vector arithmetic, GOP/s", "gbps": "reading memory, GB/s",
-	"flops": "operations of products", "vector_ops": "all other operations on elements", "products": "ideal time of products with weights over measured time",
-	"attention": "ideal time of products among activations over measured time", "vectors": "ideal time of all other operations over measured time", "utilization": "ideal time over measured time", "step": "a step of the decoder", "rows": "rows of the pass",
-	"duration": "length of the audio", "drafts": "counts of rounds and drafts", "all": "all of these",
-	"operations_ratio": "operations over those of plain decoding", "bytes_ratio": "bytes read over those of plain decoding",
-	"op": "hit, sub, del or ins",
 }
 
 func (r *source) files(dir string) ([]*ast.File, error) {
@@ -215,7 +169,7 @@ func (r *source) rows(dir string, file *ast.File, body *ast.StructType, prefix s
 			continue
 		}
 		kind, many := r.spell(dir, file, f.Type)
-		meaning := cmp.Or(comment(f), usual[name])
+		meaning := comment(f)
 		if meaning == "" {
 			r.silent = append(r.silent, dir+": "+prefix+name)
 		}

@@ -11,34 +11,34 @@ const Schema = "verity.bench/1"
 
 // A Result holds the measurements. Times are medians, in seconds.
 type Result struct {
-	Schema    string `json:"schema"`
-	Model     string `json:"model"`
-	Random    bool   `json:"random"` // the weights are random, without files
-	Planted   bool   `json:"planted"`
-	Precision string `json:"precision"`
+	Schema    string `json:"schema"`    // name and version of this format
+	Model     string `json:"model"`     // as named
+	Random    bool   `json:"random"`    // the weights are random, without files
+	Planted   bool   `json:"planted"`   // the text is planted
+	Precision string `json:"precision"` // format of the weights
 
 	Dims model.Dims `json:"dims"` // of the network
 
-	Threads int    `json:"threads"`
-	CPU     string `json:"cpu"`
+	Threads int    `json:"threads"` // threads used
+	CPU     string `json:"cpu"`     // the processor
 	Kernels string `json:"kernels"` // the instruction set in use
 
-	Ceiling Ceiling `json:"ceiling"`
-	Mel     Time    `json:"mel"`
-	Encode  Passage `json:"encode"`
-	CrossKV Passage `json:"cross_kv"`
-	Step    Step    `json:"step"`
-	Verify  []Pass  `json:"verify"`
+	Ceiling Ceiling `json:"ceiling"`  // what the machine can do at best
+	Mel     Time    `json:"mel"`      // reading the sound, and its log-mel spectrogram
+	Encode  Passage `json:"encode"`   // encoder
+	CrossKV Passage `json:"cross_kv"` // keys and values of cross-attention
+	Step    Step    `json:"step"`     // a step of the decoder
+	Verify  []Pass  `json:"verify"`   // of decoding, passes of the model
 
-	WindowSeconds float64 `json:"window_seconds"`
-	Seconds       float64 `json:"seconds"` // time of the whole measurement
+	WindowSeconds float64 `json:"window_seconds"` // length of a window
+	Seconds       float64 `json:"seconds"`        // time of the whole measurement
 }
 
 // A Ceiling is the best that the threads in use can do.
 type Ceiling struct {
-	GFLOPS   float64 `json:"gflops"`
-	GOPSInt8 float64 `json:"gops_int8"`
-	GBPS     float64 `json:"gbps"`
+	GFLOPS   float64 `json:"gflops"`    // float32 arithmetic, GFLOP/s
+	GOPSInt8 float64 `json:"gops_int8"` // int8 arithmetic, GOP/s
+	GBPS     float64 `json:"gbps"`      // reading memory, GB/s
 
 	// Other float32 operations, GOP/s: an addition, a comparison or
 	// a fused multiply-add of one element counts as one.
@@ -80,16 +80,16 @@ func typical(all []Ceiling) (c Ceiling) {
 
 // A Time is the time of a stage without a ceiling.
 type Time struct {
-	Seconds float64 `json:"seconds"`
+	Seconds float64 `json:"seconds"` // median of the runs
 }
 
 // A Passage is a stage limited by arithmetic.
 type Passage struct {
-	Seconds     float64 `json:"seconds"`
-	FLOPs       float64 `json:"flops"`      // of products
-	VectorOps   float64 `json:"vector_ops"` // all other operations
-	Utilization float64 `json:"utilization"`
-	Runs        int     `json:"runs"`
+	Seconds     float64 `json:"seconds"`     // median of the runs
+	FLOPs       float64 `json:"flops"`       // of products
+	VectorOps   float64 `json:"vector_ops"`  // all other operations
+	Utilization float64 `json:"utilization"` // ideal time over measured time
+	Runs        int     `json:"runs"`        // how often it was measured
 
 	// The parts of Utilization. They are medians, so they add up only approximately.
 
@@ -100,18 +100,18 @@ type Passage struct {
 
 // A Step is a decode step of one row.
 type Step struct {
-	Seconds  float64 `json:"seconds"`
-	Bytes    int64   `json:"bytes"`
-	FLOPs    float64 `json:"flops"`
-	MBU      float64 `json:"mbu"`
+	Seconds  float64 `json:"seconds"`  // median of the runs
+	Bytes    int64   `json:"bytes"`    // that it reads
+	FLOPs    float64 `json:"flops"`    // operations of products
+	MBU      float64 `json:"mbu"`      // memory bandwidth utilisation
 	Position int     `json:"position"` // tokens before it
-	Runs     int     `json:"runs"`
+	Runs     int     `json:"runs"`     // how often it was measured
 }
 
 // A Pass is a verify pass: a step of several rows of one stream.
 type Pass struct {
-	Rows    int     `json:"rows"`
-	Seconds float64 `json:"seconds"`
-	Ratio   float64 `json:"ratio"` // time over that of a pass of one row
-	Share   float64 `json:"share"` // bound over measured time
+	Rows    int     `json:"rows"`    // rows of the pass
+	Seconds float64 `json:"seconds"` // median of the runs
+	Ratio   float64 `json:"ratio"`   // time over that of a pass of one row
+	Share   float64 `json:"share"`   // bound over measured time
 }

@@ -21,17 +21,17 @@ const (
 // A Comparison compares two variants over the same utterances: their results and their
 // costs.
 type Comparison struct {
-	Variants     Pair[int]       `json:"arms"` // indices
-	Names        Pair[string]    `json:"names"`
-	Verdict      Verdict         `json:"verdict"`
+	Variants     Pair[int]       `json:"arms"`              // indices
+	Names        Pair[string]    `json:"names"`             // names of the runs
+	Verdict      Verdict         `json:"verdict"`           // identical, different or inconclusive
 	Utterances   int             `json:"utterances"`        // with a hypothesis in both variants
 	Failed       int             `json:"failed"`            // without a hypothesis in either variant
 	Unpaired     int             `json:"unpaired"`          // with one hypothesis, because the other is in a missing shard
 	Resumed      int             `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
-	AudioSeconds float64         `json:"audio_seconds"`
-	Identical    IdenticalCounts `json:"identical"`
-	Different    int             `json:"different"`   // in any way, failing in one variant included
-	Differences  []Difference    `json:"differences"` // at most fifty
+	AudioSeconds float64         `json:"audio_seconds"`     // length of the audio
+	Identical    IdenticalCounts `json:"identical"`         // utterances that are the same bits in both variants
+	Different    int             `json:"different"`         // in any way, failing in one variant included
+	Differences  []Difference    `json:"differences"`       // at most fifty
 
 	WER    *Pair[float64] `json:"wer"`    // of the scored utterances; null if there are none
 	Scored int            `json:"scored"` // utterances with a reference, and a hypothesis in both variants
@@ -43,10 +43,10 @@ type Comparison struct {
 	Groups     []GroupChange `json:"groups,omitempty"`     // with report --by
 	Divergence *Divergence   `json:"divergence,omitempty"` // of variants that may differ
 
-	Seconds    Stages     `json:"seconds"`
-	Batch      Batch      `json:"batch"`
-	Speedup    Speedups   `json:"speedup"`
-	Acceptance Acceptance `json:"acceptance"`
+	Seconds    Stages     `json:"seconds"`    // time by stage
+	Batch      Batch      `json:"batch"`      // how utterances were run together
+	Speedup    Speedups   `json:"speedup"`    // baseline seconds over assisted seconds
+	Acceptance Acceptance `json:"acceptance"` // what the assistant was worth
 
 	// The speed-up of decoding that theory predicts, from the measured times of passes; null if little or nothing was drafted.
 	Predicted *float64 `json:"predicted_speedup"`
@@ -80,8 +80,8 @@ type Theory struct {
 
 // TheoryLength is what theory expects of drafts of a constant length.
 type TheoryLength struct {
-	Length     int      `json:"length"` // γ
-	Tokens     float64  `json:"tokens_per_round"`
+	Length     int      `json:"length"`               // γ
+	Tokens     float64  `json:"tokens_per_round"`     // tokens a round yields
 	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass was so long
 	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
 	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
@@ -118,17 +118,17 @@ type Pair[T any] struct {
 
 // IdenticalCounts counts the utterances that are identical to the bit in both variants.
 type IdenticalCounts struct {
-	Tokens   int `json:"tokens"`
+	Tokens   int `json:"tokens"`   // in their token ids, timestamps included
 	LogProbs int `json:"logprobs"` // also no-speech probabilities, temperatures and compression ratios
 	Segments int `json:"segments"` // number, times and text of segments; language
-	All      int `json:"all"`
+	All      int `json:"all"`      // in all of these
 }
 
 // A Difference is an utterance with other results in the two variants.
 type Difference struct {
-	ID   string       `json:"id"`
+	ID   string       `json:"id"`   // of the utterance
 	What []string     `json:"what"` // tokens, logprobs, segments; or "failed in" or "missing in" the name of a variant
-	Text Pair[string] `json:"text"`
+	Text Pair[string] `json:"text"` // the text
 
 	Errors *Pair[int] `json:"errors,omitempty"` // wrong words, if the variants may differ and do so in them
 }
@@ -138,14 +138,14 @@ const maxDifferences = 50
 
 // Stages are seconds by stage, summed over the utterances that both variants have.
 type Stages struct {
-	Mel     Pair[float64] `json:"mel"`
-	Encode  Pair[float64] `json:"encode"`
-	CrossKV Pair[float64] `json:"cross_kv"`
-	Decode  Pair[float64] `json:"decode"`
-	Draft   Pair[float64] `json:"draft"`
-	Verify  Pair[float64] `json:"verify"`
-	Rules   Pair[float64] `json:"rules"` // of verify
-	Total   Pair[float64] `json:"total"`
+	Mel     Pair[float64] `json:"mel"`      // reading the sound, and its log-mel spectrogram
+	Encode  Pair[float64] `json:"encode"`   // encoder
+	CrossKV Pair[float64] `json:"cross_kv"` // keys and values of cross-attention
+	Decode  Pair[float64] `json:"decode"`   // decoding, drafts and rules included
+	Draft   Pair[float64] `json:"draft"`    // of decoding, drafting
+	Verify  Pair[float64] `json:"verify"`   // of decoding, passes of the model
+	Rules   Pair[float64] `json:"rules"`    // of verify
+	Total   Pair[float64] `json:"total"`    // everything
 }
 
 // A Batch says how many utterances ran at the same time, sharing every pass over the
@@ -154,11 +154,11 @@ type Stages struct {
 // decoded and none was being encoded. The seconds in records, and their sums in
 // Seconds, are per utterance: a shared pass counts in each of them.
 type Batch struct {
-	Size   int           `json:"size"`  // most utterances at the same time
-	Group  int           `json:"group"` // most utterances timed together
-	Pairs  int           `json:"pairs"` // pairs of runs of a group
-	Decode Pair[float64] `json:"decode_seconds"`
-	Total  Pair[float64] `json:"total_seconds"`
+	Size   int           `json:"size"`           // most utterances at the same time
+	Group  int           `json:"group"`          // most utterances timed together
+	Pairs  int           `json:"pairs"`          // pairs of runs of a group
+	Decode Pair[float64] `json:"decode_seconds"` // time by the clock in which any was decoding
+	Total  Pair[float64] `json:"total_seconds"`  // time by the clock
 
 	// Tokens per second of decoding; 0 if nothing was decoded.
 	TokensPerSecond Pair[float64] `json:"tokens_per_second"`
@@ -166,8 +166,8 @@ type Batch struct {
 
 // Speedups are those of decoding alone and of the whole path from sound to text.
 type Speedups struct {
-	Decode Speedup `json:"decode"`
-	Total  Speedup `json:"total"`
+	Decode Speedup `json:"decode"` // decoding, drafts and rules included
+	Total  Speedup `json:"total"`  // everything
 }
 
 // A Speedup is baseline seconds over assisted seconds. Median, Low and High are the
@@ -177,26 +177,26 @@ type Speedups struct {
 // contains it with 95 % confidence, by Student's t on the logarithms; null for fewer
 // than three pairs.
 type Speedup struct {
-	Median   float64     `json:"median"`
-	Low      float64     `json:"low"`
-	High     float64     `json:"high"`
-	Overall  float64     `json:"overall"`
-	Mean     float64     `json:"mean"`
-	Interval *[2]float64 `json:"interval"`
+	Median   float64     `json:"median"`   // median over pairs of runs
+	Low      float64     `json:"low"`      // lower end
+	High     float64     `json:"high"`     // upper end
+	Overall  float64     `json:"overall"`  // quotient of the sums
+	Mean     float64     `json:"mean"`     // geometric mean over pairs
+	Interval *[2]float64 `json:"interval"` // 95 % interval of the mean; null for fewer than three pairs
 }
 
 // Acceptance sums up the drafts of all measured runs.
 type Acceptance struct {
-	Runs      int      `json:"runs"` // of utterances
-	Drafted   int      `json:"drafted"`
-	Accepted  int      `json:"accepted"`
-	Rate      float64  `json:"rate"`
+	Runs      int      `json:"runs"`            // of utterances
+	Drafted   int      `json:"drafted"`         // tokens the assistant proposed
+	Accepted  int      `json:"accepted"`        // drafted by the assistant and accepted
+	Rate      float64  `json:"rate"`            // accepted over drafted
 	Agreement float64  `json:"alpha_agreement"` // accepted over judged
 	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
-	Rounds    int      `json:"rounds"`
-	Empty     int      `json:"empty"`     // rounds without a draft; in the histogram, rounds of 0 tokens
-	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
-	MeanKept  float64  `json:"mean_kept"`
+	Rounds    int      `json:"rounds"`          // passes of the model
+	Empty     int      `json:"empty"`           // rounds without a draft; in the histogram, rounds of 0 tokens
+	Histogram []int    `json:"histogram"`       // rounds by number of accepted tokens
+	MeanKept  float64  `json:"mean_kept"`       // tokens a round yields
 
 	lost, found int // how often the text to draft from was lost, and found again
 }

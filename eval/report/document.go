@@ -92,7 +92,7 @@ func (d *Document) Verdict() Verdict {
 
 // An variantsJSON is the JSON of a document with several variants; docs/reference/JSON.md is made from it.
 type variantsJSON struct {
-	Schema   string        `json:"schema"`
+	Schema   string        `json:"schema"`  // name and version of this format
 	Verdict  Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
 	Variants []*Score      `json:"arms"`    // in the order requested
 	Pairs    []*Comparison `json:"pairs"`   // each variant with the first, then with the first of its precision
@@ -100,7 +100,7 @@ type variantsJSON struct {
 
 // A scoreJSON is that of a document with one set.
 type scoreJSON struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema"` // name and version of this format
 	*Score
 }
 

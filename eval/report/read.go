@@ -120,18 +120,18 @@ const RecordSchema = "verity.record/2"
 
 // A Record is one utterance of one run: one line of records.jsonl.
 type Record struct {
-	Schema string  `json:"schema"`
+	Schema string  `json:"schema"`                   // name and version of this format
 	ID     string  `json:"id"`                       // unique in its run
 	Row    int     `json:"row,omitempty"`            // of the dataset, from 1
 	Audio  string  `json:"audio,omitempty"`          // where the sound comes from
 	Offset float64 `json:"offset_seconds,omitempty"` // where the utterance begins in it
 	Error  string  `json:"error,omitempty"`          // why there is no hypothesis; empty if there is one
 
-	Reference   string  `json:"reference"` // not normalised
-	NoReference bool    `json:"no_reference,omitempty"`
-	Hypothesis  string  `json:"hypothesis"` // not normalised
-	Language    string  `json:"language,omitempty"`
-	Duration    float64 `json:"audio_seconds"`
+	Reference   string  `json:"reference"`                 // not normalised
+	NoReference bool    `json:"no_reference,omitempty"`    // the row has no text
+	Hypothesis  string  `json:"hypothesis"`                // not normalised
+	Language    string  `json:"language,omitempty"`        // code of the language
+	Duration    float64 `json:"audio_seconds"`             // length of the audio
 	Truncated   bool    `json:"audio_truncated,omitempty"` // the file ends before its header says
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
@@ -144,16 +144,16 @@ type Record struct {
 	ReferenceTurns []transcript.Turn `json:"reference_turns,omitzero"`   // who speaks when, by the dataset; nil if it does not say
 	Speech         []Speech          `json:"reference_speech,omitempty"` // who says what, by the dataset, in order
 
-	Segments     []transcript.Segment     `json:"segments"`
-	Seconds      transcript.Seconds       `json:"seconds"`
+	Segments     []transcript.Segment     `json:"segments"`               // pieces of text with times
+	Seconds      transcript.Seconds       `json:"seconds"`                // time by stage
 	Passes       transcript.Traffic       `json:"passes"`                 // of the model
 	DraftPasses  transcript.Traffic       `json:"draft_passes"`           // of the assistant's decoder, if it has one
 	Resources    *Resources               `json:"resources,omitempty"`    // what the variant needs besides time
 	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record, if several run at once
-	Work         transcript.Work          `json:"work"`
-	Drafting     transcript.Drafts        `json:"drafting"`
-	ChoiceHashes *transcript.ChoiceHashes `json:"proof,omitempty"` // absent if the utterance failed
-	Run          transcript.Provenance    `json:"run"`
+	Work         transcript.Work          `json:"work"`                   // counts of windows and tokens
+	Drafting     transcript.Drafts        `json:"drafting"`               // counts of rounds and drafts
+	ChoiceHashes *transcript.ChoiceHashes `json:"proof,omitempty"`        // absent if the utterance failed
+	Run          transcript.Provenance    `json:"run"`                    // what made the record
 
 	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
 	Withdrawn bool `json:"withdrawn,omitempty"`

@@ -13,10 +13,10 @@ type Score struct {
 	Utterances int `json:"utterances"` // with a hypothesis
 	Failed     int `json:"failed"`     // without a hypothesis
 
-	Hits          int     `json:"hits"`
-	InsertionRate float64 `json:"insertion_rate"` // of reference words; a sign of hallucination
-	MER           float64 `json:"mer"`
-	WIL           float64 `json:"wil"`
+	Hits          int     `json:"hits"`             // words that are right
+	InsertionRate float64 `json:"insertion_rate"`   // of reference words; a sign of hallucination
+	MER           float64 `json:"mer"`              // match error rate
+	WIL           float64 `json:"wil"`              // word information lost
 	Exact         int     `json:"exact"`            // utterances without a word error
 	Repeats       int     `json:"repeated_5_grams"` // a sign of hallucination
 
@@ -24,16 +24,16 @@ type Score struct {
 
 	Speakers *SpeakerScore `json:"speakers,omitempty"` // absent if speakers were not identified, or none are known
 
-	AudioSeconds    float64 `json:"audio_seconds"`
-	Elapsed         float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once
-	RTFx            float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
-	TokensPerSecond float64 `json:"tokens_per_second"`
+	AudioSeconds    float64 `json:"audio_seconds"`     // length of the audio
+	Elapsed         float64 `json:"elapsed_seconds"`   // of work; less than the sum of all seconds if several run at once
+	RTFx            float64 `json:"rtfx"`              // seconds of audio over elapsed seconds
+	TokensPerSecond float64 `json:"tokens_per_second"` // tokens per second of decoding
 
-	Normalizer string `json:"normalizer"`
+	Normalizer string `json:"normalizer"` // what texts were normalised by
 
-	Seconds  transcript.Seconds `json:"seconds"`
-	Work     transcript.Work    `json:"work"`
-	Drafting transcript.Drafts  `json:"drafting"`
+	Seconds  transcript.Seconds `json:"seconds"`  // time by stage
+	Work     transcript.Work    `json:"work"`     // counts of windows and tokens
+	Drafting transcript.Drafts  `json:"drafting"` // counts of rounds and drafts
 
 	FirstToken    float64 `json:"first_token_seconds,omitempty"` // from the start of a window to its first token, on average
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"`     // read by the passes of model and assistant
@@ -45,25 +45,25 @@ type Score struct {
 	Run    transcript.Provenance `json:"run"`              // of all records; machine and threads of the first
 	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if file names do not state it
 
-	Failures   []Failure         `json:"failures"`       // at most a hundred
-	Each       []UtteranceErrors `json:"each,omitempty"` // every scored utterance; with report
-	Worst      []Utterance       `json:"worst,omitempty"`
-	Confusions []Confusion       `json:"confusions,omitempty"`
+	Failures   []Failure         `json:"failures"`             // at most a hundred
+	Each       []UtteranceErrors `json:"each,omitempty"`       // every scored utterance; with report
+	Worst      []Utterance       `json:"worst,omitempty"`      // utterances with most errors
+	Confusions []Confusion       `json:"confusions,omitempty"` // commonest errors
 }
 
 // A Group is the errors in some utterances: all of a run, or those with one value of a field of the dataset.
 type Group struct {
-	Name           string  `json:"name"`   // of the run, or value of the field; empty for the utterances without it
-	Scored         int     `json:"scored"` // utterances with a reference
-	ReferenceWords int     `json:"reference_words"`
-	WER            float64 `json:"wer"`
+	Name           string  `json:"name"`            // of the run, or value of the field; empty for the utterances without it
+	Scored         int     `json:"scored"`          // utterances with a reference
+	ReferenceWords int     `json:"reference_words"` // words of the references, normalised
+	WER            float64 `json:"wer"`             // word error rate
 
 	WERInterval *Interval `json:"wer_interval"` // null for fewer than ten utterances
 
-	CER           float64 `json:"cer"`
-	Substitutions int     `json:"substitutions"`
-	Deletions     int     `json:"deletions"`
-	Insertions    int     `json:"insertions"`
+	CER           float64 `json:"cer"`           // character error rate
+	Substitutions int     `json:"substitutions"` // words replaced
+	Deletions     int     `json:"deletions"`     // words left out
+	Insertions    int     `json:"insertions"`    // words added
 
 	Alpha *float64 `json:"alpha_agreement,omitempty"` // accepted over judged draft tokens; absent if none were judged
 }
@@ -77,9 +77,9 @@ const level = 0.95
 
 // An Interval is a confidence interval.
 type Interval struct {
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Level float64 `json:"level"`
+	Low   float64 `json:"low"`   // lower end
+	High  float64 `json:"high"`  // upper end
+	Level float64 `json:"level"` // level of confidence
 }
 
 // Overlaps reports whether utterances of a run were transcribed at the same time: the
@@ -88,8 +88,8 @@ func (s *Score) Overlaps() bool { return s.Elapsed < 0.99*s.Seconds.Total }
 
 // A Failure is an utterance without a hypothesis, or a line that is not a record.
 type Failure struct {
-	ID    string `json:"id"`
-	Error string `json:"error"`
+	ID    string `json:"id"`    // of the utterance
+	Error string `json:"error"` // what went wrong
 }
 
 // String returns the id and the error, without the id in it, on one line.
@@ -99,31 +99,31 @@ func (f Failure) String() string {
 
 // UtteranceErrors are the errors in an utterance.
 type UtteranceErrors struct {
-	ID     string  `json:"id"`
-	Errors int     `json:"errors"`
-	Words  int     `json:"reference_words"`
-	WER    float64 `json:"wer"`
+	ID     string  `json:"id"`              // of the utterance
+	Errors int     `json:"errors"`          // word errors
+	Words  int     `json:"reference_words"` // words of the references, normalised
+	WER    float64 `json:"wer"`             // word error rate
 }
 
 // An Utterance is one scored utterance.
 type Utterance struct {
 	UtteranceErrors
-	Diff []Word `json:"diff"`
+	Diff []Word `json:"diff"` // alignment, word by word
 }
 
 // A Word is one position of an alignment of two texts.
 type Word struct {
-	Op         string `json:"op"` // hit, sub, del or ins
-	Reference  string `json:"reference,omitempty"`
-	Hypothesis string `json:"hypothesis,omitempty"`
+	Op         string `json:"op"`                   // hit, sub, del or ins
+	Reference  string `json:"reference,omitempty"`  // what was said
+	Hypothesis string `json:"hypothesis,omitempty"` // what was recognised
 }
 
 // A Confusion is an error and its count. Reference is empty for an insertion,
 // Hypothesis for a deletion.
 type Confusion struct {
-	Reference  string `json:"reference,omitempty"`
-	Hypothesis string `json:"hypothesis,omitempty"`
-	Count      int    `json:"count"`
+	Reference  string `json:"reference,omitempty"`  // what was said
+	Hypothesis string `json:"hypothesis,omitempty"` // what was recognised
+	Count      int    `json:"count"`                // how often
 }
 
 // maxFailures is how many failures a score names; all are counted.

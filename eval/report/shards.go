@@ -10,10 +10,10 @@ import (
 
 // Shards says which shards of a run a set holds, according to the names of its files.
 type Shards struct {
-	Of      int   `json:"of"`
+	Of      int   `json:"of"`      // number of shards
 	Present []int `json:"present"` // numbers, from 1
-	Missing []int `json:"missing"`
-	Short   []int `json:"short"` // with fewer records than other shards for as many rows: unfinished
+	Missing []int `json:"missing"` // shards without a file
+	Short   []int `json:"short"`   // with fewer records than other shards for as many rows: unfinished
 
 	parts map[int]int // shard number to index among the set's files
 }

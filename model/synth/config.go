@@ -14,8 +14,8 @@ import (
 
 // A Plant is the entry "verity_planted" of config.json, about planted text.
 type Plant struct {
-	Tokens   int    `json:"tokens"` // in a window
-	TextSeed uint64 `json:"text_seed"`
+	Tokens   int    `json:"tokens"`    // in a window
+	TextSeed uint64 `json:"text_seed"` // seed of the planted text
 
 	Alpha     float64 `json:"alpha,omitempty"`     // share of positions where an assistant was to agree
 	Agreement float64 `json:"agreement,omitempty"` // share of the first window's positions where it agrees

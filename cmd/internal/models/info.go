@@ -47,18 +47,18 @@ assistant with --assistant. For an audio file, info lists its tracks.
 
 // Properties are the output of info. Its JSON has this form.
 type Properties struct {
-	Schema     string       `json:"schema"`
-	Model      string       `json:"model"`
-	Dims       model.Dims   `json:"dims"`
-	Window     float64      `json:"window_seconds"`
-	Params     int64        `json:"parameters"`
-	Bytes      int64        `json:"bytes"`
-	Memory     int64        `json:"memory_bytes"` // estimate, to transcribe one file at a time
-	DType      string       `json:"dtype"`
-	HasEncoder bool         `json:"has_encoder"`
-	Auto       automatic    `json:"auto"`                // what auto chooses on this machine; the precision is the one asked for, if any
-	Languages  []string     `json:"languages,omitempty"` // codes
-	Timestamps int          `json:"timestamps,omitempty"`
+	Schema     string       `json:"schema"`               // name and version of this format
+	Model      string       `json:"model"`                // as named
+	Dims       model.Dims   `json:"dims"`                 // sizes of the network
+	Window     float64      `json:"window_seconds"`       // length of a window
+	Params     int64        `json:"parameters"`           // number of weights
+	Bytes      int64        `json:"bytes"`                // bytes
+	Memory     int64        `json:"memory_bytes"`         // estimate, to transcribe one file at a time
+	DType      string       `json:"dtype"`                // type the file stores
+	HasEncoder bool         `json:"has_encoder"`          // the checkpoint has an encoder
+	Auto       automatic    `json:"auto"`                 // what auto chooses on this machine; the precision is the one asked for, if any
+	Languages  []string     `json:"languages,omitempty"`  // codes
+	Timestamps int          `json:"timestamps,omitempty"` // number of timestamp tokens
 	Passes     []bench.Pass `json:"passes,omitempty"`     // their measured cost, with --cost
 	DraftCost  float64      `json:"draft_cost,omitempty"` // of a token of --assistant, over a pass of one row, with --cost
 	Spread     float64      `json:"spread,omitempty"`     // how much the machine's speed varied meanwhile: above 1.3, it was busy
@@ -72,8 +72,8 @@ type Properties struct {
 
 // automatic holds the settings that auto chooses on this machine.
 type automatic struct {
-	Precision string `json:"precision"`
-	Threads   int    `json:"threads"`
+	Precision string `json:"precision"` // format of the weights
+	Threads   int    `json:"threads"`   // threads used
 	Kernels   string `json:"kernels"`   // the instruction set in use
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }

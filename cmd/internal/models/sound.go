@@ -13,7 +13,7 @@ import (
 
 // soundProperties are the output of info for a sound file. Its JSON has this form.
 type soundProperties struct {
-	Schema   string        `json:"schema"`
+	Schema   string        `json:"schema"`            // name and version of this format
 	File     string        `json:"file"`              // as it was named
 	Duration float64       `json:"duration"`          // as the header states it; 0 if it does not
 	Channels int           `json:"channels"`          // of the track that is read
