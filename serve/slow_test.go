@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"net"
@@ -16,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,43 +298,4 @@ func (b *blocked) WriteHeader(int)     {}
 func (b *blocked) Write(data []byte) (int, error) {
 	<-b.until
 	return len(data), nil
-}
-
-// TestGoroutines: every goroutine of this package runs in safely, so that a panic in it ends one request. Exempt are
-// those that do not touch what clients send.
-func TestGoroutines(t *testing.T) {
-	harmless := []string{"run.go"} // listens
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || slices.Contains(harmless, name) {
-			continue
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, name, src, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			text := func(n ast.Node) string { return string(src[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset]) }
-			starts := false
-			switch n := n.(type) {
-			case *ast.GoStmt:
-				starts = true
-			case *ast.CallExpr:
-				name := text(n.Fun)
-				starts = strings.HasSuffix(name, ".Go") || name == "time.AfterFunc" || name == "context.AfterFunc"
-			}
-			if starts && !strings.Contains(text(n), ".safely(") {
-				t.Errorf("%s: a goroutine without safely: %s", set.Position(n.Pos()), text(n))
-			}
-			return true
-		})
-	}
 }

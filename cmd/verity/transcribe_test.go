@@ -13,25 +13,8 @@ import (
 	"testing/fstest"
 
 	"verity/cmd/internal/cli"
-	"verity/internal/testing/testmodel"
 	"verity/model/digits"
 )
-
-// TestEnglishOnly: an English-only model refuses other languages, and the error names the flag.
-func TestEnglishOnly(t *testing.T) {
-	s := testmodel.Named("odd")
-	s.Generation = []byte(`{"is_multilingual": false}`)
-	model, name := testmodel.Write(t, s), filepath.Join(t.TempDir(), "a.wav")
-	if err := os.WriteFile(name, wav(0.2), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"--language", "xx"}, {"--language", "de"}, {"--task", "translate"}} {
-		code, _, stderr := program(t, nil, append([]string{"transcribe", "-m", model, name}, args...)...)
-		if want := strings.Join(args, " ") + ": the model knows English only"; code != 2 || !strings.Contains(stderr, want) {
-			t.Errorf("status %d, %q, want 2, %q", code, stderr, want)
-		}
-	}
-}
 
 // TestStdoutIsResultsOnly checks that progress, logs and notes never go to standard output, and
 // with --quiet not to standard error either.
