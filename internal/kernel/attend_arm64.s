@@ -2630,8 +2630,8 @@ loop1:
 	MOVW R6, ret+48(FP)
 	RET
 
-// func quadsNEON(dst, x *byte) 
-TEXT ·quadsNEON(SB), NOSPLIT, $0-16
+// func interleaveBy4NEON(dst, x *byte) 
+TEXT ·interleaveBy4NEON(SB), NOSPLIT, $0-16
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	WORD $0x3dc00020 // ldr q0, [x1]

@@ -172,7 +172,7 @@ func TestWeightsRound(t *testing.T) {
 	}
 }
 
-func TestQuads(t *testing.T) {
+func TestInterleaveBy4(t *testing.T) {
 	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
 		x := [4 * panel]byte(randomBytes(rng, 4*panel))
 		var got [3][4 * panel]byte // the first and the last are canaries

@@ -3037,8 +3037,8 @@ loop2:
 	BNE loop1
 	RET
 
-// func sixesNEON(dst, codes, table *byte, groups, ahead int) 
-TEXT ·sixesNEON(SB), NOSPLIT, $0-40
+// func mxfp6NEON(dst, codes, table *byte, groups, ahead int) 
+TEXT ·mxfp6NEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD codes+8(FP), R1
 	MOVD table+16(FP), R2

@@ -107,7 +107,7 @@ func TestSquares(t *testing.T) {
 	})
 }
 
-func TestRaise(t *testing.T) {
+func TestMaxInto(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		got, x := random(rng, n, f), random(rng, n, f)
 		want := got.clone()
@@ -117,7 +117,7 @@ func TestRaise(t *testing.T) {
 	})
 }
 
-func TestCells(t *testing.T) {
+func TestScaleLogMel(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		x, least := random(rng, n, f), f.at(rng)
 		got, want := newGuarded(n), newGuarded(n)

@@ -20,13 +20,13 @@ func setsOfArch() []set {
 			store:         finishInt8Full(storeInt8AVX2, storeInt8Ref),
 			add:           finishInt8Full(addInt8AVX2, addInt8Ref),
 			signed:        signedWith(signedAVX2),
-			tilePackedBy4: tileFoursAVX2,
+			tilePackedBy4: tilePackedBy4AVX2,
 			outliers:      addOutliersAVX2,
 		}.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2)),
 		fewBits: fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX2),
 			nibbles:       nibblesRef, // all rows go directly
-			mxfp6:         expandWith(sixesAVX2, groupBytes*3/4),
+			mxfp6:         expandWith(mxfp6AVX2, groupBytes*3/4),
 			powers:        byStep(64, powersAVX2, powersRef),
 			tile:          groupsByRows(tileGroupsAVX2, 4),
 			directNibbles: directByRows(directNibblesAVX2, 4),
@@ -35,7 +35,7 @@ func setsOfArch() []set {
 		attendInt8: attendInt8Ops{
 			score:         scoreInt8Words(widenSignedAVX2, scoreInt8AVX2),
 			weights:       weightsWith(vecWeightsAVX2),
-			interleaveBy4: func(dst, x *[4 * panel]byte) { vecQuadsAVX2(&dst[0], &x[0]) },
+			interleaveBy4: func(dst, x *[4 * panel]byte) { vecInterleaveBy4AVX2(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfAVX2),
@@ -47,7 +47,7 @@ func setsOfArch() []set {
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
 			log10: vecLog10AVX2, chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2,
-			maxInto: vecRaiseAVX2, scaleLogMel: vecCellsAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
+			maxInto: vecMaxIntoAVX2, scaleLogMel: vecScaleLogMelAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
@@ -90,7 +90,7 @@ func setsOfArch() []set {
 		avx512.fewBits = fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX512),
 			nibbles:       expandWith(nibblesAVX512, groupBytes/2),
-			mxfp6:         expandWith(sixesAVX512, groupBytes*3/4),
+			mxfp6:         expandWith(mxfp6AVX512, groupBytes*3/4),
 			powers:        byStep(64, powersAVX512, powersRef),
 			tile:          groupsByRows(tileGroupsAVX512, 6),
 			directNibbles: directByRows(directNibblesAVX512, 6),

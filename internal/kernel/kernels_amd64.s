@@ -3416,9 +3416,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func sixesAVX512(dst *byte, codes *byte, more *byte, groups int, ahead int)
+// func mxfp6AVX512(dst *byte, codes *byte, more *byte, groups int, ahead int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·sixesAVX512(SB), NOSPLIT, $0-40
+TEXT ·mxfp6AVX512(SB), NOSPLIT, $0-40
 	MOVQ            dst+0(FP), AX
 	MOVQ            codes+8(FP), CX
 	MOVQ            more+16(FP), DX
@@ -19105,9 +19105,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func sixesAVX2(dst *byte, codes *byte, more *byte, groups int, ahead int)
+// func mxfp6AVX2(dst *byte, codes *byte, more *byte, groups int, ahead int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·sixesAVX2(SB), NOSPLIT, $0-40
+TEXT ·mxfp6AVX2(SB), NOSPLIT, $0-40
 	MOVQ           dst+0(FP), AX
 	MOVQ           codes+8(FP), CX
 	MOVQ           more+16(FP), DX
@@ -27396,9 +27396,9 @@ rows:
 	VZEROUPPER
 	RET
 
-// func vecRaiseAVX2(dst []float32, x []float32)
+// func vecMaxIntoAVX2(dst []float32, x []float32)
 // Requires: AVX
-TEXT ·vecRaiseAVX2(SB), NOSPLIT, $0-48
+TEXT ·vecMaxIntoAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ x_base+24(FP), CX
 	MOVQ x_len+32(FP), DX
@@ -27439,9 +27439,9 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecCellsAVX2(dst []float32, x []float32, least float32)
+// func vecScaleLogMelAVX2(dst []float32, x []float32, least float32)
 // Requires: AVX
-TEXT ·vecCellsAVX2(SB), NOSPLIT, $0-52
+TEXT ·vecScaleLogMelAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
@@ -27577,9 +27577,9 @@ eight:
 	VZEROUPPER
 	RET
 
-// func vecQuadsAVX2(dst *byte, x *byte)
+// func vecInterleaveBy4AVX2(dst *byte, x *byte)
 // Requires: AVX, AVX2
-TEXT ·vecQuadsAVX2(SB), NOSPLIT, $0-16
+TEXT ·vecInterleaveBy4AVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VMOVDQU      vectorConstsAVX2<>+3072(SB), Y0
@@ -31077,9 +31077,9 @@ DATA signBits<>+16(SB)/8, $0x8080808080808080
 DATA signBits<>+24(SB)/8, $0x8080808080808080
 GLOBL signBits<>(SB), RODATA|NOPTR, $32
 
-// func tileFoursAVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)
+// func tilePackedBy4AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·tileFoursAVX2(SB), NOSPLIT, $0-64
+TEXT ·tilePackedBy4AVX2(SB), NOSPLIT, $0-64
 	MOVQ rows+56(FP), AX
 	CMPQ AX, $0x03
 	JEQ  rows3

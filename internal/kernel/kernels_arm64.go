@@ -41,7 +41,7 @@ func setsOfArch() []set {
 		fewBits: fewBitsKernels{
 			quantise:      quantiseGroupsNEON,
 			nibbles:       expandWith(nibblesNEON, groupBytes/2),
-			mxfp6:         expandWith(sixesNEON, groupBytes*3/4),
+			mxfp6:         expandWith(mxfp6NEON, groupBytes*3/4),
 			powers:        powersRef,
 			tile:          groupsByRows(tileGroupsNEON, anyRows),
 			directNibbles: directByRows(directNibblesNEON, anyRows),
@@ -51,14 +51,14 @@ func setsOfArch() []set {
 		attend: attendOps{f32: attendByRows(attendF32NEON, 0), f16: attendByRows(attendF16NEON, 0)},
 		attendInt8: attendInt8Ops{
 			score: scoreNEON(scoreInt8NEON), weights: weightsNEON,
-			interleaveBy4: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
+			interleaveBy4: func(dst, x *[4 * panel]byte) { interleaveBy4NEON(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef,
 			wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
-			add: byStep(4, addNEON, addRef), maxInto: byStep(4, raiseNEON, maxIntoRef),
+			add: byStep(4, addNEON, addRef), maxInto: byStep(4, maxIntoNEON, maxIntoRef),
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: func(x []float32) {
 				n := len(x) &^ 3
@@ -82,7 +82,7 @@ func setsOfArch() []set {
 				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 			},
 			scaleLogMel: byNumber(4, func(to, x *float32, n int, least float32) {
-				cellsNEON(to, x, n, least, 4)
+				scaleLogMelNEON(to, x, n, least, 4)
 			}, scaleLogMelRef),
 			dots:            dotsOfNEON,
 			narrow:          byStep(8, narrowNEON, narrowRef),

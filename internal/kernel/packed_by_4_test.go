@@ -25,9 +25,9 @@ func levels(rng *rand.Rand) map[string]func() float32 {
 	}
 }
 
-// TestFours: activations and their outliers are what was rounded, and four that are summed
+// TestPackedBy4: activations and their outliers are what was rounded, and four that are summed
 // in 16 bits have room there.
-func TestFours(t *testing.T) {
+func TestPackedBy4(t *testing.T) {
 	forSets(t, func(t *testing.T) {
 		if use.int8s.tilePackedBy4 == nil {
 			t.Skip("needs another processor: sums products in 32 bits")
@@ -47,7 +47,7 @@ func TestFours(t *testing.T) {
 					}
 					f.setRow(r, q)
 					checkSigned(t, q[:min(depth, wordDepth)])
-					checkFours(t, &f, r, q, fmt.Sprint(kind, ", depth ", depth))
+					checkPackedBy4(t, &f, r, q, fmt.Sprint(kind, ", depth ", depth))
 				}
 			}
 		}
@@ -64,7 +64,7 @@ func checkSigned(t *testing.T, q []uint8) {
 	}
 }
 
-func checkFours(t *testing.T, f *packedBy4, r int, q []uint8, what string) {
+func checkPackedBy4(t *testing.T, f *packedBy4, r int, q []uint8, what string) {
 	t.Helper()
 	got, sum := make([]int32, len(q)), int32(0)
 	for k := range q {
@@ -99,8 +99,8 @@ func checkFours(t *testing.T, f *packedBy4, r int, q []uint8, what string) {
 	}
 }
 
-// TestFoursProducts multiplies what is hard to sum in 16 bits by the largest weights.
-func TestFoursProducts(t *testing.T) {
+// TestPackedBy4Products multiplies what is hard to sum in 16 bits by the largest weights.
+func TestPackedBy4Products(t *testing.T) {
 	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(43, 44))
 		for kind, next := range levels(rng) {

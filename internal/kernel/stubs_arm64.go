@@ -33,7 +33,7 @@ func directNibblesNEON(acc *float32, q *byte, stride int, start *int32, xScale *
 func directEightsNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
 func packNibblesNEON(to, from *byte, stride, n int)
 func nibblesNEON(dst, codes, zeros *byte, groups, ahead int)
-func sixesNEON(dst, codes, table *byte, groups, ahead int)
+func mxfp6NEON(dst, codes, table *byte, groups, ahead int)
 func attendF32NEON(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func attendF16NEON(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func scoreInt8Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
@@ -41,7 +41,7 @@ func scoreInt8NEON(dst *float32, dstStride int, q *byte, qStride int, start *int
 
 //go:noescape
 func expWeightsNEON(dst, x, scale *float32, n int, m float32, p *partials) uint32
-func quadsNEON(dst, x *byte)
+func interleaveBy4NEON(dst, x *byte)
 
 //go:noescape
 func expSumNEON(dst, x *float32, n int, m float32, p *partials)
@@ -59,8 +59,8 @@ func normNEON(to, x, gamma, beta *float32, n int, mean float32, scale float32)
 func addNEON(dst, x *float32, n int)
 func divNEON(to, x *float32, n int, by float32)
 func scaleNEON(to, x *float32, n int, by float32)
-func raiseNEON(dst, x *float32, n int)
-func cellsNEON(to, x *float32, n int, least float32, four float32)
+func maxIntoNEON(dst, x *float32, n int)
+func scaleLogMelNEON(to, x *float32, n int, least float32, four float32)
 func log10NEON(dst, x *float32, n int, floor float32)
 func squaresNEON(dst, c0, c1, s0, s1 *float32, m int)
 func foldNEON(sum0, difference0, sum1, difference1, x, y *float32, n int)

@@ -19,8 +19,8 @@ func BenchmarkTileInt8(b *testing.B) {
 	}
 }
 
-// BenchmarkTileFours is the tile of activations without outliers, likewise.
-func BenchmarkTileFours(b *testing.B) {
+// BenchmarkTilePackedBy4 is the tile of activations without outliers, likewise.
+func BenchmarkTilePackedBy4(b *testing.B) {
 	if use.int8s.tilePackedBy4 == nil {
 		b.Skip("needs another processor: none of " + use.name)
 	}

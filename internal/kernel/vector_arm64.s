@@ -517,8 +517,8 @@ loop1:
 	BNE loop1
 	RET
 
-// func raiseNEON(dst, x *float32, n int) 
-TEXT ·raiseNEON(SB), NOSPLIT, $0-24
+// func maxIntoNEON(dst, x *float32, n int) 
+TEXT ·maxIntoNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2
@@ -533,8 +533,8 @@ loop1:
 	BNE loop1
 	RET
 
-// func cellsNEON(to, x *float32, n int, least float32, four float32) 
-TEXT ·cellsNEON(SB), NOSPLIT, $0-32
+// func scaleLogMelNEON(to, x *float32, n int, least float32, four float32) 
+TEXT ·scaleLogMelNEON(SB), NOSPLIT, $0-32
 	MOVD to+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2

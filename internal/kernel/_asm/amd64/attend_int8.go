@@ -337,9 +337,9 @@ func (g *gen) storeBytes(v vec, to Mem) {
 	VMOVDQU(bytes, to)
 }
 
-// quads puts four rows of 64 bytes side by side, column by column, less 128 each.
-func quads(g *gen) {
-	g.function("Quads", "(dst, x *byte)")
+// interleaveBy4 puts four rows of 64 bytes side by side, column by column, less 128 each.
+func interleaveBy4(g *gen) {
+	g.function("InterleaveBy4", "(dst, x *byte)")
 	dst, x := load64("dst"), load64("x")
 	centre := YMM()
 	VMOVDQU(g.constantBits(0x80808080), centre)

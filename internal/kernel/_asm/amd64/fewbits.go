@@ -37,7 +37,7 @@ var (
 
 // fewBits generates all of them.
 func fewBits(s isa) {
-	sixes(s)
+	mxfp6(s)
 	powers(s)
 	quantiseGroups(s)
 	if !s.isWide() {

@@ -80,10 +80,10 @@ func nibbles(s isa, spread Mem) {
 	repeat(1, e.n)
 }
 
-// sixes generates the expansion of E2M3. A table has the values of four bits with a large
+// mxfp6 generates the expansion of E2M3. A table has the values of four bits with a large
 // exponent; two more bits lie in a plane of their own.
-func sixes(s isa) {
-	e := expand(s, "sixes")
+func mxfp6(s isa) {
+	e := expand(s, "mxfp6")
 	large := s.table(Mem{Base: e.more})
 	zero := s.bytes(60)
 	const quarter = groupBytes / 4

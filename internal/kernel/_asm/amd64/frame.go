@@ -118,8 +118,8 @@ func squares(g *gen) {
 	ret()
 }
 
-func cells(g *gen) {
-	g.function("Cells", "(dst, x []float32, least float32)")
+func scaleLogMel(g *gen) {
+	g.function("ScaleLogMel", "(dst, x []float32, least float32)")
 	dst, x, n, least := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("least")
 	four, quarter := g.loadConst(4), g.loadConst(0.25)
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {

@@ -18,10 +18,10 @@ type width struct {
 }
 
 var (
-	floats = []width{{"F32", 4, "float32", "float32", 4}, {"F16", 2, "float32", "float32", 4}}
-	int8s  = width{"Int8", 4, "int32", "uint8", 4} // a step is four k, of x and of weights
-	words  = width{"Words", 4, "int32", "uint16", 8}
-	fours  = width{"Fours", 4, "int32", "uint8", 4}
+	floats    = []width{{"F32", 4, "float32", "float32", 4}, {"F16", 2, "float32", "float32", 4}}
+	int8s     = width{"Int8", 4, "int32", "uint8", 4} // a step is four k, of x and of weights
+	words     = width{"Words", 4, "int32", "uint16", 8}
+	packedBy4 = width{"PackedBy4", 4, "int32", "uint8", 4}
 )
 
 // args are the arguments of a tile, in registers.

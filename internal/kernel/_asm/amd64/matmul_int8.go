@@ -20,7 +20,7 @@ func int8Tiles() {
 	for i := range 4 {
 		DATA(8*i, U64(0x8080808080808080))
 	}
-	tiles("AVX2", fours, 3, 11, func(a args, rows int) { tileFours(a, rows, signs) })
+	tiles("AVX2", packedBy4, 3, 11, func(a args, rows int) { tilePackedBy4(a, rows, signs) })
 	withoutOutliers(signs)
 	addOutliers()
 	tiles("VNNI", int8s, 1, 6, func(a args, rows int) {
@@ -66,8 +66,8 @@ func widenWords(name string, evens Mem, widen func(x, y Op)) {
 
 // These are those of package kernel.
 const (
-	wordDepth = 256
-	mostFours = 128
+	wordDepth     = 256
+	mostPackedBy4 = 128
 )
 
 // vectors256 is how many vectors of eight columns are summed at a time for so many rows.
@@ -191,9 +191,9 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 	})
 }
 
-// tileFours generates a tile for activations without outliers: of eight k, four products of an
+// tilePackedBy4 generates a tile for activations without outliers: of eight k, four products of an
 // unsigned weight and a signed activation are summed in 16 bits. There may be four k left.
-func tileFours(a args, rows int, signs Mem) {
+func tilePackedBy4(a args, rows int, signs Mem) {
 	SHLQ(U8(1), a.pace)
 	slices(a, 32, 32, func(b args) {
 		sums, ones := make([]reg.VecVirtual, rows), narrow.words(0x00010001)
@@ -246,7 +246,7 @@ func tileFours(a args, rows int, signs Mem) {
 func withoutOutliers(signs Mem) {
 	function("signedAVX2", "(dst, x *uint8, n int, found *uint32) int32")
 	dst, x, n, found := load64("dst"), load64("x"), load64("n"), load64("found")
-	ones, most, zero, sum := narrow.bytes(1), narrow.words(mostFours<<16|mostFours), YMM(), YMM()
+	ones, most, zero, sum := narrow.bytes(1), narrow.words(mostPackedBy4<<16|mostPackedBy4), YMM(), YMM()
 	VPXOR(zero, zero, zero)
 	VMOVDQU(zero, sum)
 	total := GP64()

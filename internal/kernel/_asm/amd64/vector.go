@@ -27,11 +27,11 @@ func vectors(s isa) {
 	if !g.isWide() { // AVX-512 has nothing to add, or little
 		fold(g)
 		squares(g)
-		g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
-		cells(g)
+		g.pairs("MaxInto", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
+		scaleLogMel(g)
 		dots(g)
 		narrowHalf(g)
-		quads(g)
+		interleaveBy4(g)
 	}
 	g.tables()
 }

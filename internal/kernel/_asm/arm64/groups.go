@@ -184,8 +184,8 @@ func (f *file) nibbles(name string) {
 	fn.ret()
 }
 
-// sixes writes the expansion of groups of codes of six bits.
-func (f *file) sixes(name string) {
+// mxfp6 writes the expansion of groups of codes of six bits.
+func (f *file) mxfp6(name string) {
 	fn, args := f.function(name, "dst, codes, table *byte, groups, ahead int", "")
 	dst, codes, table, n, left := args[0], args[1], args[2], args[3], reg(4)
 	const low, large, sixty, zero = vec(0), vec(1), vec(2), vec(3)

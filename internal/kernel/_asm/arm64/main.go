@@ -73,7 +73,7 @@ func fewbits() *file {
 	}
 	f.packNibbles("packNibblesNEON")
 	f.nibbles("nibblesNEON")
-	f.sixes("sixesNEON")
+	f.mxfp6("mxfp6NEON")
 	return f
 }
 
@@ -84,7 +84,7 @@ func attention() *file {
 	f.score("scoreInt8Dot", shapes(eight, signed, product{}))
 	f.score("scoreInt8NEON", shapes(four, plain, product{plain: true}))
 	f.expSum("expWeightsNEON", true)
-	f.quads("quadsNEON")
+	f.interleaveBy4("interleaveBy4NEON")
 	return f
 }
 
@@ -104,11 +104,11 @@ func vectors() *file {
 	f.each("addNEON", []string{"dst", "x"}, nil, func(fn *fn, v vec, o []vec) { fn.fadd(v, v, o[0]) })
 	f.each("divNEON", []string{"to", "x"}, []string{"by"}, func(fn *fn, v vec, _ []vec) { fn.fdiv(v, v, 16) })
 	f.each("scaleNEON", []string{"to", "x"}, []string{"by"}, func(fn *fn, v vec, _ []vec) { fn.fmul(v, v, 16) })
-	f.each("raiseNEON", []string{"dst", "x"}, nil, func(fn *fn, v vec, o []vec) {
+	f.each("maxIntoNEON", []string{"dst", "x"}, nil, func(fn *fn, v vec, o []vec) {
 		fn.fcmgt(4, o[0], v)
 		fn.bit(v, o[0], 4)
 	})
-	f.each("cellsNEON", []string{"to", "x"}, []string{"least", "four"}, func(fn *fn, v vec, _ []vec) {
+	f.each("scaleLogMelNEON", []string{"to", "x"}, []string{"least", "four"}, func(fn *fn, v vec, _ []vec) {
 		fn.fcmgt(4, 16, v)
 		fn.bit(v, 16, 4)
 		fn.fadd(v, v, 17)

@@ -226,7 +226,7 @@ func (f *file) roundBytes(name string) {
 }
 
 // quads interleaves four rows of 64 bytes.
-func (f *file) quads(name string) {
+func (f *file) interleaveBy4(name string) {
 	fn, args := f.function(name, "dst, x *byte", "")
 	dst, x := args[0], args[1]
 	for c := range 4 {
