@@ -12,7 +12,7 @@ import (
 // A rowsFunc adds products to the sums of one panel: see tileFunc and tileInt8Func.
 type rowsFunc[S, X, W any] = func(acc []S, x []X, stride, rows int, w []W, next hint)
 
-// An asmRows is a tileFunc, or its like for int8, for as many rows as it has bodies for. n
+// An asmRows is a tileFunc or a tileInt8Func for as many rows as it has bodies for. n
 // is the number of steps along k. stride, ahead and pace are in bytes. At step k, the tile
 // prefetches w+ahead+k·pace.
 type asmRows[S, X any] = func(acc *S, x *X, stride int, w *byte, n, ahead, pace, rows int)

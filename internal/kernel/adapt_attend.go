@@ -80,11 +80,11 @@ func (t *scoreTile) check() {
 
 // An asmWeights is weightsRef for n numbers, more than 0. Steps are in bytes.
 type asmWeights = func(
-	dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32,
+	dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32,
 ) float32
 
 func weightsWith(f asmWeights) weightsFunc {
-	return func(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+	return func(dst []byte, unit, x, scale []float32, m float32, row *[weightBlock]float32) float32 {
 		n := len(x)
 		if n == 0 {
 			return 0
@@ -92,6 +92,6 @@ func weightsWith(f asmWeights) weightsFunc {
 		last := (n - 1) / weightBlock
 		full := (n + vectorLanes - 1) &^ (vectorLanes - 1)
 		_, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*int8TileRows], scale[n-1]
-		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m, &spare[0])
+		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m, &row[0])
 	}
 }

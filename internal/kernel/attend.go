@@ -37,7 +37,7 @@ type attendBuffer struct {
 	scores []float32 // [rows][stride]
 	out    []float32 // [rows][cols]
 	sums   [int8TileRows]float32
-	int8   int8Buffer
+	i8     int8Buffer
 }
 
 // Attend computes attention of every query row, in every head:

@@ -13,7 +13,7 @@ type int8Buffer struct {
 	weights     []byte                // [block][int8TileRows][weightStride]
 	units       []float32             // [block][int8TileRows], of the weights
 	acc         [int8TileRows * panel]int32
-	spare       [weightBlock]float32  // for a row of weights
+	weightRow   [weightBlock]float32  // before it is rounded
 	largest     [int8TileRows]float32 // score of each row
 	manyQueries manyQueryTile
 }
@@ -21,7 +21,7 @@ type int8Buffer struct {
 // scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
 func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows rowRange, panels int) {
 	k, n := j.spans[rows.lo].K, rows.rows()
-	i8 := &b.int8
+	i8 := &b.i8
 	i8.query = Resize(i8.query, n*k.depth)
 	for r := range n {
 		x := j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim]
@@ -69,7 +69,7 @@ func centre(q []byte) int32 {
 // block of keys after another. Masked keys get weight 0. Adding +0 leaves a sum
 // unchanged, since no sum is ever -0.
 func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
-	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
+	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.i8
 	_, longest := j.lengths(rows)
 	blocks := (longest + weightBlock - 1) / weightBlock
 	i8.weights = Resize(i8.weights, blocks*weightStep)
@@ -81,7 +81,7 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 		}
 		x := b.scores[r*b.stride:][:seen]
 		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.groupsOf4:],
-			i8.largest[r], &i8.spare)
+			i8.largest[r], &i8.weightRow)
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]

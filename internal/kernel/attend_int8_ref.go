@@ -78,22 +78,22 @@ const (
 //
 // It returns Σ e, in sixteen partials. Where M is below 2⁻¹⁰⁰, weights and unit are zero;
 // where a w is not finite, unit is NaN. dst is padded with zeros to a multiple of
-// sixteen. spare is scratch for the w of a block. No scale is negative.
-func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+// sixteen. row is for the w of a block. No scale is negative.
+func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, row *[weightBlock]float32) float32 {
 	var p partials
 	for b := 0; b*weightBlock < len(x); b++ {
 		block, by, most := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:], uint32(0)
 		for i, v := range block {
 			e := Exp(v - m)
 			p[i%16] += e
-			spare[i] = float32(e * by[i])
-			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
+			row[i] = float32(e * by[i])
+			most = max(most, math.Float32bits(row[i])&0x7fffffff)
 		}
 		inverse, worth := byteScale(most, 255)
 		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
 		clear(to)
-		for i, w := range spare[:len(block)] {
+		for i, w := range row[:len(block)] {
 			to[i] = byte(roundInt8(w, inverse))
 		}
 	}
@@ -101,7 +101,7 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 }
 
 // A weightsFunc is weightsRef.
-type weightsFunc = func(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32
+type weightsFunc = func(dst []byte, unit, x, scale []float32, m float32, row *[weightBlock]float32) float32
 
 // interleaveBy4Ref interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from
 // each: values of four positions, as quantise makes them, become those of a cache.

@@ -118,10 +118,10 @@ func TestWeights(t *testing.T) {
 					}
 				}
 				y, m := x.clone(), vectorRef.max(x.x[:n])
-				var spare [weightBlock]float32
+				var row [weightBlock]float32
 				dst, unit := randomBytes(rng, blocks*weightStep), random(rng, blocks*int8TileRows, fillers[0])
 				wantDst, wantUnit := bytes.Clone(dst), unit.clone()
-				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m, &spare), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m, &spare)
+				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m, &row), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m, &row)
 				what := fmt.Sprintf("%s: %d weights", f.name, n)
 				compare(t, what, unit, wantUnit)
 				for b := range blocks {

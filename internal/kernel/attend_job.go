@@ -92,7 +92,7 @@ func (j *attendJob) score(b *attendBuffer, head int, rows rowRange) {
 		rows: rows.rows(), panels: panels, depth: j.dim,
 		aStride: j.dim, bStride: panelKeys, bPanel: j.dim * panelKeys, cStride: b.stride,
 	}
-	use.attend.run(t, b.query, &k.store, k.at(head, 0), b.scores)
+	use.attend.multiply(t, b.query, &k.store, k.at(head, 0), b.scores)
 }
 
 // exponents turns the scores of a tile of rows into e[j], and sums them.
@@ -129,6 +129,6 @@ func (j *attendJob) mixRows(b *attendBuffer, head int, tile, rows rowRange, from
 		aStride: b.stride, bStride: v.cols, cStride: v.cols,
 	}
 	for col := 0; col < v.cols; col += panelKeys {
-		use.attend.run(t, b.scores[rows.lo*b.stride+from:], &v.store, v.at(head, from)+col, b.out[rows.lo*v.cols+col:])
+		use.attend.multiply(t, b.scores[rows.lo*b.stride+from:], &v.store, v.at(head, from)+col, b.out[rows.lo*v.cols+col:])
 	}
 }

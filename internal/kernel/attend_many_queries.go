@@ -45,7 +45,7 @@ func (j *attendJob) hasManyQueries(n int) bool {
 
 // scoreManyQueries fills b with scores and their largest. The queries are rounded.
 func (j *attendJob) scoreManyQueries(b *attendBuffer, head int, rows rowRange, panels int) {
-	k, n, i8 := j.spans[rows.lo].K, rows.rows(), &b.int8
+	k, n, i8 := j.spans[rows.lo].K, rows.rows(), &b.i8
 	keys, scale := k.data[k.at(head, 0):], k.scale[head*k.panels*panelKeys:]
 	for r := range n {
 		row := &i8.manyQueries.rows[r]
@@ -96,7 +96,7 @@ func bounded(queries, keys []float32) bool {
 
 // mixManyQueries sets dst to the weighted values of rows.
 func (j *attendJob) mixManyQueries(b *attendBuffer, dst []float32, v *Values, head int, rows rowRange, longest int) {
-	n, i8 := rows.rows(), &b.int8
+	n, i8 := rows.rows(), &b.i8
 	quarters := (longest + mixPositions - 1) / mixPositions
 	last := (longest - 1) / weightBlock
 	end := quarters*mixPositions - last*weightBlock

@@ -43,8 +43,8 @@ type attendOps struct {
 
 var attendRef = attendOps{f32: attendF32Ref, f16: attendF16Ref}
 
-// run computes the tile with b from a store, starting at offset.
-func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []float32) {
+// multiply computes the tile with b from a store, starting at offset.
+func (o *attendOps) multiply(s tileShape, a []float32, b *store, offset int, c []float32) {
 	if b.format == precision.F32 {
 		o.f32(s, a, view[float32](b.data)[offset:], c)
 		return

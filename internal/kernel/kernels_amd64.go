@@ -6,7 +6,17 @@ import "golang.org/x/sys/cpu"
 
 // setsOfArch returns AVX2 with what each later processor does better.
 func setsOfArch() []set {
-	avx2 := set{
+	avx2 := setAVX2()
+	avx512 := setAVX512(avx2)
+	return []set{
+		setAMX(avx512).named("amx", hasAMX), avx512.named("avx512", hasAVX512),
+		setVNNI(avx2).named("avxvnni", hasAVXVNNI), avx2.named("avx2", hasAVX2),
+	}
+}
+
+// setAVX2 returns the kernels for processors with AVX2 and FMA.
+func setAVX2() set {
+	return set{
 		tiles: tileKernels{
 			f32:   byDepth(floatStep, fewRows, byRows[float32](tileF32AVX2, 6, 1)),
 			f16:   byDepth(floatStep, fewRows, byRows[uint16](tileF16AVX2, 6, 1)),
@@ -56,38 +66,43 @@ func setsOfArch() []set {
 			vector: vectorPeakAVX2, vectorPerRound: 12 * 8, read: readWith(readAVX2),
 		},
 	}
+}
 
-	vnni := avx2
-	vnni.int8s = vnni.int8s.by(int8ByDepth(byRows[int8](tileInt8VNNI, 6, 4)))
-	vnni.int8s.tilePackedBy4 = nil
-	vnni.fewBits.directNibbles = directByRows(directNibblesVNNI, 6)
-	vnni.attendInt8.score = scoreInt8ByRows(scoreInt8VNNI, fewRows)
-	vnni.ceilings.dot, vnni.ceilings.dotPerRound = dotPeakVNNI, 12*32
+// setVNNI returns s with products of bytes of AVX-VNNI.
+func setVNNI(s set) set {
+	s.int8s = s.int8s.by(int8ByDepth(byRows[int8](tileInt8VNNI, 6, 4)))
+	s.int8s.tilePackedBy4 = nil
+	s.fewBits.directNibbles = directByRows(directNibblesVNNI, 6)
+	s.attendInt8.score = scoreInt8ByRows(scoreInt8VNNI, fewRows)
+	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakVNNI, 12*32
+	return s
+}
 
-	avx512 := avx2
-	avx512.tiles = tileKernels{
+// setAVX512 returns s with what AVX-512 does better.
+func setAVX512(s set) set {
+	s.tiles = tileKernels{
 		f32:   byRows[float32](tileF32AVX512, 6, 1),
 		f16:   byRows[uint16](tileF16AVX512, 6, 1),
 		widen: widenWith(widenF16AVX512),
 		store: finishFull(storeSumsAVX512, storeSumsRef),
 		add:   finishFull(addSumsAVX512, addSumsRef),
 	}
-	avx512.attend = attendOps{f32: attendByRows(attendF32AVX512, 0), f16: attendByRows(attendF16AVX512, 0)}
-	v := &avx512.vector
+	s.attend = attendOps{f32: attendByRows(attendF32AVX512, 0), f16: attendByRows(attendF16AVX512, 0)}
+	v := &s.vector
 	v.add, v.gelu, v.norm, v.max, v.expSum = vecAddAVX512, vecGeluAVX512, vecNormAVX512, vecMaxAVX512, vecExpSumAVX512
 	v.log10, v.chain, v.div, v.scale = vecLog10AVX512, chainWith(tileF32AVX512), vecDivAVX512, vecScaleAVX512
-	avx512.ceilings = ceilingKernels{
+	s.ceilings = ceilingKernels{
 		fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX2, dotPerRound: 8 * 16,
 		vector: vectorPeakAVX512, vectorPerRound: 24 * 16, read: readWith(readAVX512),
 	}
 	if cpu.X86.HasAVX512VNNI { // else bytes are those of AVX2
-		avx512.int8s = int8Kernels{
+		s.int8s = int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
 			quantise: byNumber(16, quantiseAVX512, quantiseRef),
 			store:    finishInt8Full(storeInt8AVX512, storeInt8Ref),
 			add:      finishInt8Full(addInt8AVX512, addInt8Ref),
 		}.by(byRows[int8](tileInt8AVX512, 6, 4))
-		avx512.fewBits = fewBitsKernels{
+		s.fewBits = fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX512),
 			nibbles:       expandWith(nibblesAVX512, groupBytes/2),
 			mxfp6:         expandWith(mxfp6AVX512, groupBytes*3/4),
@@ -98,21 +113,21 @@ func setsOfArch() []set {
 			directRows:    10,
 		}
 		if cpu.X86.HasAVX512VBMI {
-			avx512.fewBits.directSixes = directByRows(directSixesAVX512, 6)
+			s.fewBits.directSixes = directByRows(directSixesAVX512, 6)
 		}
-		avx512.attendInt8.score = scoreInt8ByRows(scoreInt8AVX512, fewRows)
-		avx512.attendInt8.weights = weightsWith(vecWeightsAVX512)
-		avx512.ceilings.dot, avx512.ceilings.dotPerRound = dotPeakAVX512, 24*64
+		s.attendInt8.score = scoreInt8ByRows(scoreInt8AVX512, fewRows)
+		s.attendInt8.weights = weightsWith(vecWeightsAVX512)
+		s.ceilings.dot, s.ceilings.dotPerRound = dotPeakAVX512, 24*64
 	}
+	return s
+}
 
-	amx := avx512
-	amx.int8s = int8AMX(amx.int8s)
-	amx.attendInt8.manyQueries = manyQueriesAMX
-	amx.ceilings.dot, amx.ceilings.dotPerRound = amxPeak, 4*amxRows*amxRows*amxDepth
-	return []set{
-		amx.named("amx", hasAMX), avx512.named("avx512", hasAVX512),
-		vnni.named("avxvnni", hasAVXVNNI), avx2.named("avx2", hasAVX2),
-	}
+// setAMX returns s with products of the tile unit.
+func setAMX(s set) set {
+	s.int8s = int8AMX(s.int8s)
+	s.attendInt8.manyQueries = manyQueriesAMX
+	s.ceilings.dot, s.ceilings.dotPerRound = amxPeak, 4*amxRows*amxRows*amxDepth
+	return s
 }
 
 // by returns k with a tile.

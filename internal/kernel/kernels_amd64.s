@@ -16504,7 +16504,7 @@ done1:
 	VZEROUPPER
 	RET
 
-// func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, spare *float32) float32
+// func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, row *float32) float32
 // Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV
 TEXT ·vecWeightsAVX512(SB), NOSPLIT, $0-76
 	MOVQ         dst+0(FP), AX
@@ -16525,7 +16525,7 @@ block:
 	CMOVQLT DI, CX
 	SUBQ    CX, DI
 	LEAQ    15(CX), R8
-	MOVQ    spare+64(FP), R9
+	MOVQ    row+64(FP), R9
 	MOVQ    R9, R11
 	MOVQ    AX, R10
 	VPXORD  Z6, Z6, Z6
@@ -26895,7 +26895,7 @@ done1:
 	VZEROUPPER
 	RET
 
-// func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, spare *float32) float32
+// func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, row *float32) float32
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·vecWeightsAVX2(SB), NOSPLIT, $0-76
 	MOVQ         dst+0(FP), AX
@@ -26916,7 +26916,7 @@ block:
 	CMOVQLT SI, DI
 	SUBQ    DI, SI
 	LEAQ    15(DI), R8
-	MOVQ    spare+64(FP), R9
+	MOVQ    row+64(FP), R9
 	MOVQ    R9, R11
 	MOVQ    AX, R10
 	VPXOR   Y6, Y6, Y6

@@ -28,8 +28,15 @@ func fetchRows(*byte, int, int) {}
 
 // setsOfArch returns NEON with what each later processor does better.
 func setsOfArch() []set {
+	neon := setNEON()
+	dot := setDot(neon)
+	return []set{setI8MM(dot).named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
+}
+
+// setNEON returns the kernels for every processor.
+func setNEON() set {
 	floats := byDepth(floatStep, fewRows, byRowsNEON(tileF32NEON, tileF32Ref))
-	neon := set{
+	return set{
 		tiles: tileKernels{
 			f32:   floats,
 			f16:   byDepth(floatStep, fewRows, byRowsNEON(tileF16NEON, tileF16Ref)),
@@ -93,20 +100,28 @@ func setsOfArch() []set {
 			vector: vectorPeakNEON, vectorPerRound: 24 * 4, read: readWith(readNEON),
 		},
 	}
+}
 
-	dot, fewDot := neon, byRowsNEON(tileInt8Dot, tileInt8Ref)
-	dot.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weightedSumRef))
-	dot.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
-	dot.fewBits.directNibbles = directByRows(directNibblesDot, anyRows)
-	dot.fewBits.directEights = directByRows(directEightsDot, anyRows)
-	dot.attendInt8.score = scoreNEON(scoreInt8Dot)
-	dot.ceilings.dot, dot.ceilings.dotPerRound = dotPeakDot, 24*16
+// fewDot is the tile of SDOT.
+var fewDot = byRowsNEON(tileInt8Dot, tileInt8Ref)
 
-	i8mm := dot
-	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM),
+// setDot returns s with products of SDOT.
+func setDot(s set) set {
+	s.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weightedSumRef))
+	s.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
+	s.fewBits.directNibbles = directByRows(directNibblesDot, anyRows)
+	s.fewBits.directEights = directByRows(directEightsDot, anyRows)
+	s.attendInt8.score = scoreNEON(scoreInt8Dot)
+	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakDot, 24*16
+	return s
+}
+
+// setI8MM returns s with products of SMMLA.
+func setI8MM(s set) set {
+	s.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM),
 		int8ByMatrix(byRowsNEON(weighI8MM, weightedSumRef), weighx12I8MM))
-	i8mm.ceilings.dot, i8mm.ceilings.dotPerRound = dotPeakI8MM, 24*32
-	return []set{i8mm.named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
+	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakI8MM, 24*32
+	return s
 }
 
 // anyRows is the most rows that assembly takes at a time.
@@ -198,26 +213,26 @@ func scoreNEON(f asmScores[uint8]) scoreInt8Func {
 }
 
 // weightsNEON is weightsRef.
-func weightsNEON(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+func weightsNEON(dst []byte, unit, x, scale []float32, m float32, row *[weightBlock]float32) float32 {
 	var p partials
 	for b := 0; b*weightBlock < len(x); b++ {
 		block, by := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:]
 		by = by[:len(block)]
 		n, most := len(block)&^15, uint32(0)
 		if n > 0 {
-			most = expWeightsNEON(&spare[0], &block[0], &by[0], n, m, &p)
+			most = expWeightsNEON(&row[0], &block[0], &by[0], n, m, &p)
 		}
 		for i := n; i < len(block); i++ {
 			e := Exp(block[i] - m)
 			p[i%16] += e
-			spare[i] = float32(e * by[i])
-			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
+			row[i] = float32(e * by[i])
+			most = max(most, math.Float32bits(row[i])&0x7fffffff)
 		}
 		inverse, worth := byteScale(most, 255)
 		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
-		clear(spare[len(block):len(to)])
-		roundBytesNEON(&to[0], &spare[0], len(to), inverse)
+		clear(row[len(block):len(to)])
+		roundBytesNEON(&to[0], &row[0], len(to), inverse)
 	}
 	return p.sum()
 }

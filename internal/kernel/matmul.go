@@ -162,11 +162,11 @@ func (t *matmul) Part(i int) {
 
 // A scratch is the working memory of one part.
 type scratch struct {
-	acc  [maxRows * panel]float32
-	wide [maxDepth * panel]float32
-	int8 [maxRows * panel]int32
-	tile [panelKeys * panel]float32 // finished keys or values
-	row  []float32                  // normalised
+	acc     [maxRows * panel]float32
+	wide    [maxDepth * panel]float32
+	accInt8 [maxRows * panel]int32
+	tile    [panelKeys * panel]float32 // finished keys or values
+	row     []float32                  // normalised
 
 	groups      [fewBitsBlock * groupBytes]byte // expanded
 	groupScales [fewBitsBlock * panel]float32
@@ -184,7 +184,7 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 		}
 		for r := 0; r < rows; r += step {
 			n := min(step, rows-r)
-			t.sumInt8(s.int8[:n*panel], p, first+r, n)
+			t.sumInt8(s.accInt8[:n*panel], p, first+r, n)
 			t.finish(s, p, first+r, n)
 		}
 		return
@@ -256,7 +256,7 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 		bias = t.bias[o:][:len(bias)]
 	}
 	if t.w.format == precision.Int8 {
-		t.finishInt8(dst, s.int8[at*panel:][:rows*panel], o, first, rows, stride, bias)
+		t.finishInt8(dst, s.accInt8[at*panel:][:rows*panel], o, first, rows, stride, bias)
 		return
 	}
 	f := use.tiles.store

@@ -71,7 +71,7 @@ func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 	r.packedBy4.resize(j.rows, j.w)
 	r.job, r.job.to = j, r
 	if j.rows < roundRows { // starting a job costs more than the rows
-		r.job.run(0, j.rows)
+		r.job.roundRange(0, j.rows)
 	} else {
 		p.Run((j.rows+roundRows-1)/roundRows, &r.job)
 	}
@@ -96,9 +96,9 @@ func (r *RoundedRows) rowsFrom(first, groups int) groupedRows {
 }
 
 // Part implements parallel.Task.
-func (j *roundJob) Part(i int) { j.run(i*roundRows, min((i+1)*roundRows, j.rows)) }
+func (j *roundJob) Part(i int) { j.roundRange(i*roundRows, min((i+1)*roundRows, j.rows)) }
 
-func (j *roundJob) run(lo, hi int) {
+func (j *roundJob) roundRange(lo, hi int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	for r := lo; r < hi; r++ {

@@ -50,7 +50,7 @@ func vecLog10AVX512(dst, x []float32, floor float32)
 func attendF32AVX512(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func attendF16AVX512(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func scoreInt8AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
-func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
+func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32) float32
 func tileF32AVX2(acc *float32, x *float32, stride int, w *byte, n, ahead, pace, rows int)
 func tileF16AVX2(acc *float32, x *float32, stride int, w *byte, n, ahead, pace, rows int)
 func widenF16AVX2(dst *float32, w *byte, n int)
@@ -78,7 +78,7 @@ func attendF32AVX2(panels, depth int, a *float32, aStride int, b *float32, bStri
 func attendF16AVX2(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func scoreInt8AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func scoreInt8VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
-func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
+func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32) float32
 func vecFoldAVX2(sum0, difference0, sum1, difference1, x, y []float32)
 func vecSquaresAVX2(dst, c0, c1, s0, s1 []float32)
 func vecMaxIntoAVX2(dst, x []float32)

@@ -204,7 +204,7 @@ func (s *score) sliceVNNI(n int) {
 // weights does a block of 256 keys twice: once for the weights and their largest, and
 // once to round them. It is for m ≥ x and n above 0. Steps are in bytes.
 func weights(g *gen) {
-	g.function("Weights", "(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32")
+	g.function("Weights", "(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32) float32")
 	dst, unit, x, scale, left := load64("dst"), load64("unit"), load64("x"), load64("scale"), load64("n")
 	max, low, sum := g.broadcast("m"), g.loadConst(constants.ExpMin), g.zero()
 	g.keep(constants.Log2e, constants.RoundShift, 1)
@@ -215,7 +215,7 @@ func weights(g *gen) {
 	CMOVQLT(left, n)
 	SUBQ(n, left)
 	LEAQ(Mem{Base: n, Disp: 15}, again)
-	Load(Param("spare"), from)
+	Load(Param("row"), from)
 	MOVQ(from, put)
 	MOVQ(dst, to)
 	most := g.zero()
@@ -232,10 +232,21 @@ func weights(g *gen) {
 			g.store(v[i], at(put).Offset(64*i), mask{})
 		}
 	})
-	largest, bits := g.fold(most, func(ops ...Op) { VPMAXUD(ops[0], ops[1], ops[2]) }), GP32()
-	VMOVD(largest.AsX(), bits)
-	inverse, worth := XMM(), XMM()
-	VXORPS(inverse, inverse, inverse)
+	inverse := g.byteScale(g.fold(most, func(ops ...Op) { VPMAXUD(ops[0], ops[1], ops[2]) }).AsX(), unit)
+	g.roundWeights(again, from, to, inverse)
+	ADDQ(address("step"), dst)
+	ADDQ(address("unitStep"), unit)
+	TESTQ(left, left)
+	JNE(ref("block"))
+	g.retFloat(g.fold(sum, VADDPS))
+}
+
+// byteScale returns 255 over the largest weight, and stores the inverse of that at unit: 0 for weights too small to be
+// rounded, and NaN if one is not finite.
+func (g *gen) byteScale(largest Op, unit reg.GPVirtual) (inverse Op) {
+	bits, by, worth := GP32(), XMM(), XMM()
+	VMOVD(largest, bits)
+	VXORPS(by, by, by)
 	VMOVSS(g.constantBits(0x7fc00000), worth) // NaN
 	CMPL(bits, U32(0x7f800000))
 	JGE(ref("scaled"))
@@ -244,15 +255,20 @@ func weights(g *gen) {
 	JLT(ref("scaled"))
 	full := XMM()
 	VMOVSS(g.constant(255), full)
-	VDIVSS(largest.AsX(), full, inverse)
-	VDIVSS(full, largest.AsX(), worth)
+	VDIVSS(largest, full, by)
+	VDIVSS(full, largest, worth)
 	label("scaled")
 	VMOVSS(worth, at(unit))
-	by, round := g.spread(inverse.AsX()), g.vec()
+	return by
+}
+
+// roundWeights rounds n weights, less one and rounded up to a vector of sixteen, times by to bytes.
+func (g *gen) roundWeights(n, from, to reg.GPVirtual, inverse Op) {
+	by, round := g.spread(inverse), g.vec()
 	g.each(func(i, at int) { g.set(constants.RoundShift, round[i]) })
-	SHRQ(U8(4), again)
+	SHRQ(U8(4), n)
 	if g.isWide() {
-		g.round4(again, from, to, by[0])
+		g.round4(n, from, to, by[0])
 	}
 	label("round")
 	v := g.load(at(from), mask{})
@@ -268,14 +284,9 @@ func weights(g *gen) {
 	}
 	ADDQ(U8(64), from)
 	ADDQ(U8(16), to)
-	DECQ(again)
+	DECQ(n)
 	JNE(ref("round"))
 	label("rounded")
-	ADDQ(address("step"), dst)
-	ADDQ(address("unitStep"), unit)
-	TESTQ(left, left)
-	JNE(ref("block"))
-	g.retFloat(g.fold(sum, VADDPS))
 }
 
 // scaled multiplies v by what lies at p, and sets the lanes that m leaves out to zero.

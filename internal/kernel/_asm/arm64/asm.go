@@ -30,8 +30,8 @@ type (
 	vec int // V0 … V31
 )
 
-// spare are the integer registers that the system and Go leave alone.
-var spare = []reg{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
+// freeRegisters are the integer registers that the system and Go leave alone.
+var freeRegisters = []reg{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
 // loads are the instructions that load arguments of a type, sizes their bytes.
 var (
@@ -39,7 +39,7 @@ var (
 	sizes = map[string]int{"float32": 4, "uint32": 4, "int32": 4, "bool": 1}
 )
 
-// function begins a function, which loads its arguments into the first of the registers spare,
+// function begins a function, which loads its arguments into the first of freeRegisters,
 // a float32 as its bits, and returns these. Hints about prefetching are not loaded: no kernel
 // of arm64 has a use for them. result is its type, or "".
 func (f *file) function(name, params, result string) (*fn, []reg) {
@@ -59,7 +59,7 @@ func (f *file) function(name, params, result string) (*fn, []reg) {
 		width := cmp.Or(sizes[kinds[i]], 8)
 		size = (size + width - 1) / width * width
 		if arg != "ahead" && arg != "pace" {
-			r := spare[len(args)]
+			r := freeRegisters[len(args)]
 			fn.loads[r] = fmt.Sprintf("%s %s+%d(FP), %v", cmp.Or(loads[kinds[i]], "MOVD"), arg, size, r)
 			fmt.Fprintf(&code, "\t%s\n", fn.loads[r])
 			args = append(args, r)

@@ -5,119 +5,170 @@ package main
 // to the sums of the panel, which stay in memory. Twelve instructions of eight SDOT for a
 // vector are the least: zero, scvtf, fmul and fmla besides.
 
-// groups writes an asmSums for any number of rows: of bytes with scales of float32, or of codes
-// of four bits with those of binary16. Where columns have a byte that is to be added to their weights,
-// that is done once, as its product with the sum of the activations.
+// A groupTile is what generates an asmSums over groups: of bytes with scales of float32, or of codes of four bits with those
+// of binary16. Where columns have a byte that is to be added to their weights, that is done once, as its product with the sum
+// of the activations.
+type groupTile struct {
+	*fn
+	fourBits, columns bool
+
+	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero reg
+
+	count, to, row, starting, scaling reg
+}
+
+// Registers of a groupTile; groupWeights is the first of six.
+const groupWeights, groupStarts, groupScales, groupZeros, lowBits = vec(16), vec(22), vec(23), vec(24), vec(25)
+
+// groupTotal is the sum of row r in vector j of two.
+func groupTotal(r, j int) vec { return vec(2*r + j) }
+
+// groupQuads are sixteen activations of row r.
+func groupQuads(r, i int) vec { return vec(8 + 2*r + i) }
+
+// groups writes a groupTile for any number of rows.
 func (f *file) groups(name string, all []product, fourBits, columns bool) {
 	fn, args := f.function(name, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int", "")
-	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10]
-	count, to, row, starting, scaling := reg(12), reg(13), reg(14), reg(20), reg(21)
-	total := func(r, j int) vec { return vec(2*r + j) }                               // of row r, of both vectors
-	quads := func(r, i int) vec { return vec(8 + 2*r + i) }                           // of activations, sixteen k each
-	const a, starts, scales, zeros, low = vec(16), vec(22), vec(23), vec(24), vec(25) // a is the first of six
-	size := 2048
+	t := &groupTile{
+		fn: fn, fourBits: fourBits, columns: columns,
+		acc: args[0], q: args[1], stride: args[2], start: args[3], xScale: args[4], groupStride: args[5],
+		codes: args[6], wScale: args[7], more: args[8], n: args[9], zero: args[10],
+		count: reg(12), to: reg(13), row: reg(14), starting: reg(20), scaling: reg(21),
+	}
 	if fourBits {
-		size = 1024
-		fn.movib(low, 15)
+		fn.movib(lowBits, 15)
 	}
 	if columns {
-		fn.dupByte(zeros, zero)
+		fn.dupByte(groupZeros, t.zero)
 	} else {
-		fn.dupR(zeros, zero)
+		fn.dupR(groupZeros, t.zero)
 	}
-	fn.byRows(args[11], all, func(p product) {
-		x := []reg{15, 16, 17, 19}[:p.rows]
-		if !fourBits {
-			fn.advance(1024, codes) // in the middle of what ldp reaches
-		}
-		fn.move(start, starting)
-		fn.move(xScale, scaling)
-		fn.rows(x, q, stride)
-		fn.loop(n, 1, func() {
-			for r := range p.rows {
-				fn.ldpPost(quads(r, 0), quads(r, 1), x[r], 32)
-			}
-			for _, of := range []struct {
-				from reg
-				to   vec
-			}{{starting, starts}, {scaling, scales}} {
-				fn.move(of.from, row)
-				for r := range p.rows {
-					fn.ldrLane(of.to, r, row, groupStride)
-				}
-				fn.advance(4, of.from)
-			}
-			if !columns {
-				fn.mul(starts, starts, zeros)
-			}
-			fn.move(acc, to)
-			fn.repeat(8, count, func() {
-				if columns { // what is left of zero without the column's own
-					fn.ldrDPost(a, more, 8)
-					fn.subb(a, zeros, a)
-					fn.sxtlb(a, a)
-					fn.sxtlh2(a+1, a)
-					fn.sxtlh(a, a)
-				}
-				for r := range p.rows {
-					for j := range 2 {
-						if columns {
-							fn.mulLane(total(r, j), a+vec(j), starts, r)
-						} else {
-							fn.dup(total(r, j), starts, r)
-						}
-					}
-				}
-				add := func(v vec, half, lane int) {
-					for r := range p.rows {
-						for j := range 2 {
-							p.sum(fn, total(r, j), v+vec(j), quads(r, half), lane)
-						}
-					}
-				}
-				for k := range size / 256 {
-					v := a + vec(2*(k&1))
-					if !fourBits {
-						fn.ldp(v, v+1, codes, 256*k-1024)
-						add(v, k/4, k%4)
-						continue
-					}
-					// The lower halves of bytes are four k, the upper ones those sixteen later.
-					fn.ldp(v, v+1, codes, 256*k)
-					for j := range vec(2) {
-						fn.ushrb(a+4+j, v+j, 4)
-						fn.and(v+j, v+j, low)
-					}
-					add(v, 0, k)
-					add(a+4, 1, k)
-				}
-				if !fourBits {
-					fn.ldpPost(a, a+1, wScale, 32)
-				} else {
-					fn.ldrPost(a+1, wScale, 16)
-					fn.fcvtl(a, a+1)
-					fn.fcvtl2(a+1, a+1)
-				}
-				for r := range p.rows {
-					fn.ldp(a+4, a+5, to, 256*r)
-					for j := range vec(2) {
-						v := total(r, int(j))
-						fn.scvtf(v, v)
-						fn.fmulLane(a+2+j, a+j, scales, r)
-						fn.fmla(a+4+j, v, a+2+j)
-					}
-					fn.stp(a+4, a+5, to, 256*r)
-				}
-				fn.advance(32, codes, to)
-			})
-			fn.advance(size-256, codes)
-		})
-		fn.reload(codes, wScale, more, n)
-		fn.advance(256*p.rows, acc)
-		fn.advanceRows(p, stride, q)
-		fn.advanceRows(p, groupStride, start, xScale)
-	})
+	fn.byRows(args[11], all, t.sumRows)
 	fn.ret()
+}
+
+// size is the bytes of the weights of a group.
+func (t *groupTile) size() int {
+	if t.fourBits {
+		return 1024
+	}
+	return 2048
+}
+
+// sumRows adds all groups to the sums of a panel.
+func (t *groupTile) sumRows(p product) {
+	x := []reg{15, 16, 17, 19}[:p.rows]
+	if !t.fourBits {
+		t.advance(1024, t.codes) // in the middle of what ldp reaches
+	}
+	t.move(t.start, t.starting)
+	t.move(t.xScale, t.scaling)
+	t.rows(x, t.q, t.stride)
+	t.loop(t.n, 1, func() {
+		t.loadActivations(p, x)
+		t.move(t.acc, t.to)
+		t.repeat(8, t.count, func() {
+			t.begin(p)
+			t.sumProducts(p)
+			t.addScaled(p)
+			t.advance(32, t.codes, t.to)
+		})
+		t.advance(t.size()-256, t.codes)
+	})
+	t.reload(t.codes, t.wScale, t.more, t.n)
+	t.advance(256*p.rows, t.acc)
+	t.advanceRows(p, t.stride, t.q)
+	t.advanceRows(p, t.groupStride, t.start, t.xScale)
+}
+
+// loadActivations loads a group of each row, where its sums start, and its scale.
+func (t *groupTile) loadActivations(p product, x []reg) {
+	for r := range p.rows {
+		t.ldpPost(groupQuads(r, 0), groupQuads(r, 1), x[r], 32)
+	}
+	for _, of := range []struct {
+		from reg
+		to   vec
+	}{{t.starting, groupStarts}, {t.scaling, groupScales}} {
+		t.move(of.from, t.row)
+		for r := range p.rows {
+			t.ldrLane(of.to, r, t.row, t.groupStride)
+		}
+		t.advance(4, of.from)
+	}
+	if !t.columns {
+		t.mul(groupStarts, groupStarts, groupZeros)
+	}
+}
+
+// begin sets the sums to where they start.
+func (t *groupTile) begin(p product) {
+	const zeros = groupWeights
+	if t.columns { // what is left of zero without the column's own
+		t.ldrDPost(zeros, t.more, 8)
+		t.subb(zeros, groupZeros, zeros)
+		t.sxtlb(zeros, zeros)
+		t.sxtlh2(zeros+1, zeros)
+		t.sxtlh(zeros, zeros)
+	}
+	for r := range p.rows {
+		for j := range 2 {
+			if t.columns {
+				t.mulLane(groupTotal(r, j), zeros+vec(j), groupStarts, r)
+			} else {
+				t.dup(groupTotal(r, j), groupStarts, r)
+			}
+		}
+	}
+}
+
+// sumProducts adds the products of a group.
+func (t *groupTile) sumProducts(p product) {
+	add := func(v vec, half, lane int) {
+		for r := range p.rows {
+			for j := range 2 {
+				p.sum(t.fn, groupTotal(r, j), v+vec(j), groupQuads(r, half), lane)
+			}
+		}
+	}
+	for k := range t.size() / 256 {
+		v := groupWeights + vec(2*(k&1))
+		if !t.fourBits {
+			t.ldp(v, v+1, t.codes, 256*k-1024)
+			add(v, k/4, k%4)
+			continue
+		}
+		// The lower halves of bytes are four k, the upper ones those sixteen later.
+		t.ldp(v, v+1, t.codes, 256*k)
+		for j := range vec(2) {
+			t.ushrb(groupWeights+4+j, v+j, 4)
+			t.and(v+j, v+j, lowBits)
+		}
+		add(v, 0, k)
+		add(groupWeights+4, 1, k)
+	}
+}
+
+// addScaled scales the sums of a group and adds them to those of the panel.
+func (t *groupTile) addScaled(p product) {
+	const scale, sum = groupWeights, groupWeights + 4 // of two vectors; the product of both scales follows scale
+	if !t.fourBits {
+		t.ldpPost(scale, scale+1, t.wScale, 32)
+	} else {
+		t.ldrPost(scale+1, t.wScale, 16)
+		t.fcvtl(scale, scale+1)
+		t.fcvtl2(scale+1, scale+1)
+	}
+	for r := range p.rows {
+		t.ldp(sum, sum+1, t.to, 256*r)
+		for j := range vec(2) {
+			v := groupTotal(r, int(j))
+			t.scvtf(v, v)
+			t.fmulLane(scale+2+j, scale+j, groupScales, r)
+			t.fmla(sum+j, v, scale+2+j)
+		}
+		t.stp(sum, sum+1, t.to, 256*r)
+	}
 }
 
 // packNibbles writes the packing of codes of four bits: the sixteen bytes of each of n columns, of

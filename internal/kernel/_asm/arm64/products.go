@@ -209,7 +209,7 @@ func (f *file) tile(name, factors string, all []product) {
 	acc, x, stride, w, n := args[0], args[1], args[2], args[3], args[4]
 	count, slice, left, at := reg(6), reg(7), reg(8), reg(17)
 	fn.byRows(args[5], all, func(p product) {
-		rows := spare[9 : 9+p.rows]
+		rows := freeRegisters[9 : 9+p.rows]
 		p.prepare(fn, count)
 		fn.rows(rows, x, stride)
 		width := 256
