@@ -50,14 +50,14 @@ type Auto struct {
 	// Streams returns how many streams decode together now.
 	Streams func() int
 
-	mu        sync.Mutex
-	active    int // streams at the last round
-	groups    [groups]group
-	survival  [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, the share that kept more
-	opening   mean                  // seconds
-	window    mean                  // tokens
-	opens     int                   // number of windows opened
-	draftOwed bool                  // see ForceDraft
+	mu       sync.Mutex
+	active   int // streams at the last round
+	groups   [groups]group
+	survival [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, the share that kept more
+	opening  mean                  // seconds
+	window   mean                  // tokens
+	opens    int                   // number of windows opened
+	forced   bool                  // see ForceDraft
 }
 
 // A group has the measurements for about the same number of streams. Round times are in units
@@ -97,7 +97,7 @@ func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 // for comparisons, which need at least one draft.
 func (a *Auto) ForceDraft() {
 	a.mu.Lock()
-	a.draftOwed = true
+	a.forced = true
 	a.mu.Unlock()
 }
 
@@ -114,63 +114,6 @@ func (a *Auto) group() *group {
 		g.onTrial, g.candidates[g.inUse].n = g.inUse, epoch*float64(k)
 	}
 	return g
-}
-
-// guess returns the estimated round time with drafts of n tokens and k streams, relative to
-// plain decoding. A pass reads the weights once and computes a little for each row; rows cost
-// more once arithmetic takes longer than reading.
-func guess(n, k int, cost float64) float64 {
-	pass := func(rows int) float64 { return 1 + 0.03*float64(rows-1) + 0.05*float64(max(0, rows-8)) }
-	return float64(n)*cost + pass(k*(n+1))/pass(k)
-}
-
-// cost returns the expected seconds per token of a length, or units per token while there
-// is no pace yet. a.mu is held.
-func (a *Auto) cost(g *group, i int) float64 {
-	if g.pace.n == 0 {
-		return g.level(i) / a.yield(lengths[i])
-	}
-	c := g.level(i) * g.pace.v / a.yield(lengths[i])
-	if i > 0 {
-		c += a.openingCost()
-	}
-	return c
-}
-
-// level returns the round time of a length in units of pace. For a length never used, it adds
-// the time of the draft steps to the nearest length used. The cost of its rows in the verify
-// pass is measured once it is used.
-func (g *group) level(i int) float64 {
-	near := -1
-	for j, x := range g.candidates {
-		if x.n > 0 && j > 0 && (near < 0 || abs(j-i) < abs(near-i)) {
-			near = j
-		}
-	}
-	if g.candidates[i].n > 0 || near < 0 || g.draftStep.n == 0 {
-		return g.candidates[i].level
-	}
-	return g.candidates[near].level + float64(lengths[i]-lengths[near])*g.draftStep.v/g.pace.v
-}
-
-func abs(n int) int { return max(n, -n) }
-
-// openingCost returns the time of opening windows, in seconds per token. Streams wait for each
-// other, so each opening delays all.
-func (a *Auto) openingCost() float64 {
-	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // the first guess counts as two windows of 50
-	return a.opening.v * float64(a.active) / tokens
-}
-
-// yield returns the expected number of tokens that a round with drafts of n tokens keeps.
-func (a *Auto) yield(n int) float64 {
-	sum, reach, rate := 1.0, 1.0, 0.8
-	for j := range n {
-		rate = a.survival[j].rate(rate)
-		reach *= rate
-		sum += reach
-	}
-	return sum
 }
 
 // best returns the length of the lowest cost, or the one in use if that is nearly as good.
@@ -202,7 +145,7 @@ func (a *Auto) decide(g *group) {
 		g.inUse, g.epochs = best, 0
 	}
 	g.onTrial = g.inUse
-	i, unknown := g.toTry()
+	i, unknown := g.nextTrial()
 	if g.pace.n == 0 || g.epochs < trialRest && !unknown {
 		return
 	}
@@ -224,10 +167,10 @@ func (a *Auto) decide(g *group) {
 	}
 }
 
-// toTry returns the length to try next: plain decoding or a neighbour of the length in
+// nextTrial returns the length to try next: plain decoding or a neighbour of the length in
 // use, whichever had the fewest trials. The trial is urgent if plain decoding was never
 // measured.
-func (g *group) toTry() (i int, urgent bool) {
+func (g *group) nextTrial() (i int, urgent bool) {
 	if g.candidates[0].n == 0 {
 		return 0, true
 	}
@@ -241,24 +184,6 @@ func (g *group) toTry() (i int, urgent bool) {
 		}
 	}
 	return best, false
-}
-
-// recordRound adds a round of length i in which k streams took part. The time of a very long
-// round is capped, because the machine was busy with something else.
-func (g *group) recordRound(i int, seconds float64, k int) {
-	x := &g.candidates[i]
-	if g.pace.n > 0 {
-		seconds = min(seconds, roundTimeCap*g.level(i)*g.pace.v)
-	}
-	known := epoch * float64(k)
-	if g.pace.n < known || i == g.inUse && x.n >= known {
-		g.pace.add(seconds/x.level, 4*known)
-		return
-	}
-	if x.n++; x.n == 1 {
-		x.level = 0
-	}
-	x.level += (seconds/g.pace.v - x.level) / min(x.n, 4*known)
 }
 
 // An autoStream is the Policy of one sequence.
@@ -277,7 +202,7 @@ func (s *autoStream) Length() int {
 	defer a.mu.Unlock()
 	a.updateActive()
 	s.length, s.opens = a.group().onTrial, a.opens
-	if a.draftOwed {
+	if a.forced {
 		s.length = max(1, s.length)
 	}
 	return lengths[s.length]
@@ -305,7 +230,7 @@ func (s *autoStream) Observe(r Round) {
 		a.opening.add(r.Opening.Seconds(), 16)
 	}
 	s.kept += r.Kept
-	a.draftOwed = a.draftOwed && r.Drafted == 0
+	a.forced = a.forced && r.Drafted == 0
 	for j := range min(r.Kept, lengths[s.length]) {
 		a.survival[j].add(r.Kept > j+1)
 	}

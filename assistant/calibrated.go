@@ -41,16 +41,6 @@ const (
 	maxCalibratedDraft = 12 // tokens: longer drafts are hardly ever right, and take time to make
 )
 
-// A DraftCutter is a Policy that decides on a whole draft at once.
-type DraftCutter interface {
-	// Begin starts an attempt at a window; opened tells whether the proposer is prepared for it.
-	Begin(opened bool)
-
-	// Cut returns how many tokens of a draft to verify, from the log-probability of each to be
-	// right if all before it are.
-	Cut(logProbs []float32) int
-}
-
 // classOf returns the class of a stated log-probability: classes divide its log-odds evenly.
 func classOf(logProb float32) int {
 	p := math.Exp(float64(min(logProb, -1e-4)))
@@ -173,30 +163,39 @@ func (c *calibrated) Cut(logProbs []float32) int {
 
 // Observe adds a finished round to the measurements.
 func (c *calibrated) Observe(r Round) {
-	const memory = 200 // tokens of a class
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r.Opening > 0 {
 		c.opened = true
-		// The first takes several times as long, and so does any while other programs run.
-		if seconds := r.Opening.Seconds(); p.opens == 0 || seconds < 1.1*p.opening {
-			p.opening = seconds
-		} else {
-			p.opening *= 1.1
-		}
-		p.opens++
+		p.observeOpening(r.Opening.Seconds())
 		r.Draft = max(0, r.Draft-r.Opening)
 	}
-
 	// A draft takes longer while other programs run. Its time, at least 0.1 ms, counts as at most a multiple of the mean.
 	most := roundTimeCap * max(p.draft.v, 1e-4)
 	r.Draft = min(r.Draft, time.Duration(most*float64(time.Second)))
+	c.observePass(r)
+	c.observeTokens(r)
+}
 
-	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
-		p.times.observe(p.Streams(), r)
+// observeOpening adds the preparation of a window. The first takes several times as long, and so does any while other
+// programs run.
+func (p *CalibratedPolicy) observeOpening(seconds float64) {
+	if p.opens == 0 || seconds < 1.1*p.opening {
+		p.opening = seconds
 	} else {
-		c.opens = opens
+		p.opening *= 1.1
+	}
+	p.opens++
+}
+
+// observePass adds the times of a round, and what its draft saved.
+func (c *calibrated) observePass(r Round) {
+	p := c.p
+	if c.opens == p.opens {
+		p.times.observe(p.Streams(), r)
+	} else { // the round waited while a window was prepared
+		c.opens = p.opens
 	}
 	p.forced = p.forced && r.Drafted == 0
 	if r.Drafted == 0 && !r.First {
@@ -211,12 +210,17 @@ func (c *calibrated) Observe(r Round) {
 			c.saved += p.times.saved(p.Streams(), r)
 		}
 	}
+}
+
+// observeTokens adds which tokens of the draft were right.
+func (c *calibrated) observeTokens(r Round) {
+	const memory = 200 // tokens of a class
 	for i := range min(r.Drafted, len(c.classes)) {
 		right := i < r.Accepted
 		if !right && r.Kept <= r.Accepted { // cut off by the end, not rejected
 			break
 		}
-		s := &p.rates[c.classes[i]]
+		s := &c.p.rates[c.classes[i]]
 		s.forget(memory)
 		s.n++
 		if !right {

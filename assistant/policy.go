@@ -7,7 +7,9 @@ import (
 )
 
 // A Policy decides draft lengths. It affects time, never text. It serves one sequence at a
-// time, window after window.
+// time, window after window. Calls come in this order: at each attempt at a window the drafter calls
+// Begin, if the policy is a DraftCutter; then, in each round, Generate calls Length; the drafter
+// calls More after each token, or Cut once for the whole draft; and Generate calls Observe.
 type Policy interface {
 	// Length returns the maximum draft length of the coming round.
 	Length() int
@@ -18,6 +20,16 @@ type Policy interface {
 
 	// Observe reports a finished round to the policy.
 	Observe(r Round)
+}
+
+// A DraftCutter is a Policy that decides on a whole draft at once.
+type DraftCutter interface {
+	// Begin starts an attempt at a window; opened tells whether the proposer is prepared for it.
+	Begin(opened bool)
+
+	// Cut returns how many tokens of a draft to verify, from the log-probability of each to be
+	// right if all before it are.
+	Cut(logProbs []float32) int
 }
 
 // A Round has the counts and times of one round.

@@ -50,13 +50,13 @@ func (p *TextPolicy) length(right int) int {
 }
 
 // observe adds a round to the measurements and returns the new run of right tokens; right is
-// the run before it. It ignores the first ahead tokens of the draft, which do not depend on
+// the run before it. It ignores the first sureTokens of the draft, which do not depend on
 // the text.
-func (p *TextPolicy) observe(r Round, right, ahead int) int {
+func (p *TextPolicy) observe(r Round, right, sureTokens int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.times.observe(p.Streams(), r)
-	if r.Drafted, r.Accepted = r.Drafted-ahead, r.Accepted-ahead; r.Drafted <= 0 || r.Accepted < 0 {
+	if r.Drafted, r.Accepted = r.Drafted-sureTokens, r.Accepted-sureTokens; r.Drafted <= 0 || r.Accepted < 0 {
 		return right
 	}
 	p.roundsWithoutDraft = 0
@@ -66,7 +66,7 @@ func (p *TextPolicy) observe(r Round, right, ahead int) int {
 	if r.Accepted == r.Drafted {
 		return right + r.Accepted
 	}
-	if r.Kept > r.Accepted+ahead { // rejected, not cut off by the end
+	if r.Kept > r.Accepted+sureTokens { // rejected, not cut off by the end
 		p.learn(right+r.Accepted, false)
 	}
 	return 0
