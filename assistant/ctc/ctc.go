@@ -48,9 +48,9 @@ type Assistant struct {
 
 	searches sync.Pool // of *search
 
-	own      *encoder.Encoder // of another model; nil if the head reads the target's features
-	bins     int              // mel bins that own takes
-	encoding chan struct{}    // holds a value while own runs
+	source   *encoder.Encoder // of another model; nil if the head reads the target's features
+	bins     int              // mel bins that source takes
+	encoding chan struct{}    // holds a value while source runs
 }
 
 // WithEncoder returns the same assistant for targets with another encoder: it runs e, which
@@ -59,7 +59,7 @@ type Assistant struct {
 func (a *Assistant) WithEncoder(e *encoder.Encoder, bins int) *Assistant {
 	return &Assistant{
 		head: a.head, alphabet: a.alphabet, tokenizer: a.tokenizer, files: a.files, languages: a.languages,
-		own: e, bins: bins, encoding: make(chan struct{}, 1),
+		source: e, bins: bins, encoding: make(chan struct{}, 1),
 	}
 }
 
@@ -75,7 +75,7 @@ func (a *Assistant) Operations(positions int) int {
 func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {
 	features := w.Features
 	began := time.Now()
-	if a.own != nil {
+	if a.source != nil {
 		select {
 		case a.encoding <- struct{}{}:
 		case <-ctx.Done():
@@ -83,7 +83,7 @@ func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames,
 		}
 		defer func() { <-a.encoding }()
 		began = time.Now()
-		if features, err = a.own.Encode(ctx, w.Mel.WithBins(a.bins)); err != nil {
+		if features, err = a.source.Encode(ctx, w.Mel.WithBins(a.bins)); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -29,19 +29,28 @@ type drafter struct {
 	search     *search
 	found      []foundLetter
 
-	early         []Token   // committed before the head ran
-	committed     int       // tokens, and
+	early     []Token // committed before the head ran
+	committed committed
+	plan      plan
+}
+
+// committed is what the text ends with.
+type committed struct {
+	tokens        int       // how many
 	partial       []byte    // of a character whose last bytes are in the next token
-	state         wordState // of the committed text
-	inWord        []Token   // the tokens since the last space
+	state         wordState // of the text
+	inWord        []Token   // since the last space
 	timestampRun  int       // timestamps since the last text
 	lastTimestamp Token     // the last of them
+}
 
-	plan      []Token   // what remains of the last draft
-	logProbs  []float32 // of plan
-	planEnded bool      // the draft before reached the end of the audio
-	text      []byte    // of the draft
-	bounds    []int     // where each letter of the draft begins in text
+// A plan is what remains of the last draft.
+type plan struct {
+	tokens   []Token
+	logProbs []float32 // of tokens
+	ended    bool      // the draft reached the end of the audio
+	text     []byte    // of the draft
+	bounds   []int     // where each letter of the draft begins in text
 }
 
 // Begin starts over.
@@ -58,8 +67,8 @@ func (d *drafter) Begin(o decoder.SessionOptions, p assistant.Policy) {
 	d.timestamps = t.TimestampBegin != tokenizer.None && !slices.Contains(o.Prompt, t.NoTimestamps)
 	d.cost = assistant.Cost{}
 	d.search.alphabet, d.search.words = d.a.alphabet, d.words
-	d.early, d.committed, d.partial, d.inWord, d.plan = d.early[:0], 0, d.partial[:0], d.inWord[:0], d.plan[:0]
-	d.state, d.timestampRun = wordState{}, 0
+	d.early, d.plan.tokens = d.early[:0], d.plan.tokens[:0]
+	d.committed = committed{partial: d.committed.partial[:0], inWord: d.committed.inWord[:0]}
 	if d.frames != nil {
 		d.aligner.reset(d.frames)
 	}
@@ -112,29 +121,29 @@ func (d *drafter) commitAll(kept []Token) {
 
 func (d *drafter) commit(k Token) {
 	t := d.a.tokenizer
-	d.committed++
-	if len(d.plan) > 0 && d.plan[0] == k {
-		d.plan, d.logProbs = d.plan[1:], d.logProbs[1:]
+	d.committed.tokens++
+	if len(d.plan.tokens) > 0 && d.plan.tokens[0] == k {
+		d.plan.tokens, d.plan.logProbs = d.plan.tokens[1:], d.plan.logProbs[1:]
 	} else {
-		d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
+		d.plan.tokens, d.plan.logProbs = d.plan.tokens[:0], d.plan.logProbs[:0]
 	}
 	switch {
 	case t.IsTimestamp(k):
-		d.timestampRun, d.lastTimestamp = d.timestampRun+1, k
+		d.committed.timestampRun, d.committed.lastTimestamp = d.committed.timestampRun+1, k
 		return
 	case !t.IsText(k):
 		return
 	}
-	d.timestampRun = 0
+	d.committed.timestampRun = 0
 	b := t.Bytes(k)
 	if len(b) > 0 && b[0] == ' ' {
-		d.inWord = d.inWord[:0]
+		d.committed.inWord = d.committed.inWord[:0]
 	}
-	d.inWord = append(d.inWord, k)
-	d.partial = append(d.partial, b...)
-	for len(d.partial) > 0 && utf8.FullRune(d.partial) {
-		r, n := utf8.DecodeRune(d.partial)
-		d.partial = d.partial[n:]
+	d.committed.inWord = append(d.committed.inWord, k)
+	d.committed.partial = append(d.committed.partial, b...)
+	for len(d.committed.partial) > 0 && utf8.FullRune(d.committed.partial) {
+		r, n := utf8.DecodeRune(d.committed.partial)
+		d.committed.partial = d.committed.partial[n:]
 		d.add(r)
 	}
 }
@@ -145,7 +154,7 @@ func (d *drafter) add(r rune) {
 	if !known || r == ' ' && d.aligner.last == 0 {
 		return
 	}
-	d.state, _, _ = d.search.next(d.state, int32(c))
+	d.committed.state, _, _ = d.search.next(d.committed.state, int32(c))
 	d.aligner.add(c)
 }
 
@@ -159,25 +168,25 @@ func (d *drafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token,
 			return dst, err
 		}
 	}
-	if len(d.partial) > 0 { // in the middle of a character
+	if len(d.committed.partial) > 0 { // in the middle of a character
 		return dst, nil
 	}
 	const enough = 5 // tokens that are left of a draft that was right so far
-	if len(d.plan) < min(limit, enough) && !(d.planEnded && len(d.plan) > 0) {
+	if len(d.plan.tokens) < min(limit, enough) && !(d.plan.ended && len(d.plan.tokens) > 0) {
 		d.draft(limit)
 	}
-	n := min(limit, len(d.plan))
+	n := min(limit, len(d.plan.tokens))
 	if p, ok := d.policy.(assistant.DraftCutter); ok {
-		n = p.Cut(d.logProbs[:n])
+		n = p.Cut(d.plan.logProbs[:n])
 	} else if d.policy != nil {
-		for i, lp := range d.logProbs[:n] {
+		for i, lp := range d.plan.logProbs[:n] {
 			if !d.policy.More(i+1, lp) {
 				n = i + 1
 				break
 			}
 		}
 	}
-	return append(dst, d.plan[:n]...), nil
+	return append(dst, d.plan.tokens[:n]...), nil
 }
 
 // open runs the head on the window.
@@ -196,24 +205,24 @@ func (d *drafter) open(ctx context.Context) (err error) {
 func (d *drafter) draft(limit int) {
 	const lettersPerToken, most = 4, 8 // a search for more tokens costs more than their rare use saves
 	t := d.a.tokenizer
-	d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
+	d.plan.tokens, d.plan.logProbs = d.plan.tokens[:0], d.plan.logProbs[:0]
 	const likely = -0.01
-	if d.timestamps && d.committed == 0 {
+	if d.timestamps && d.committed.tokens == 0 {
 		d.append(t.TimestampBegin, likely)
 	}
 	d.search.word = d.search.word[:0]
-	for _, k := range d.inWord {
+	for _, k := range d.committed.inWord {
 		d.search.word = append(d.search.word, t.Bytes(k)...)
 	}
-	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.timestampRun > 0
-	d.found, d.planEnded = d.search.continuation(d.found[:0], &d.aligner, d.state, lettersPerToken*min(limit, most)+settle)
-	if len(d.found) == 0 && d.planEnded {
+	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.committed.timestampRun > 0
+	d.found, d.plan.ended = d.search.continuation(d.found[:0], &d.aligner, d.committed.state, lettersPerToken*min(limit, most)+settleFrames)
+	if len(d.found) == 0 && d.plan.ended {
 		return
 	}
-	if d.timestamps && d.timestampRun == 1 && d.committed > 1 { // the end of a segment is the start of the next
-		d.append(d.lastTimestamp, likely)
+	if d.timestamps && d.committed.timestampRun == 1 && d.committed.tokens > 1 { // the end of a segment is the start of the next
+		d.append(d.committed.lastTimestamp, likely)
 	}
-	for i := len(d.found) - 1; i > 0 && !d.planEnded; i-- { // a part of a word would have other tokens than the word
+	for i := len(d.found) - 1; i > 0 && !d.plan.ended; i-- { // a part of a word would have other tokens than the word
 		if d.a.alphabet.runes[d.found[i].symbol] == ' ' {
 			d.found = d.found[:i]
 			break
@@ -225,38 +234,38 @@ func (d *drafter) draft(limit int) {
 // spelled reports whether a word begins with the committed tokens.
 func (d *drafter) spelled(word []byte) bool {
 	tokens := d.a.tokenizer.Encode(string(word))
-	return len(tokens) >= len(d.inWord) && slices.Equal(tokens[:len(d.inWord)], d.inWord)
+	return len(tokens) >= len(d.committed.inWord) && slices.Equal(tokens[:len(d.committed.inWord)], d.committed.inWord)
 }
 
 func (d *drafter) append(k Token, logProb float32) {
-	d.plan, d.logProbs = append(d.plan, k), append(d.logProbs, logProb)
+	d.plan.tokens, d.plan.logProbs = append(d.plan.tokens, k), append(d.plan.logProbs, logProb)
 }
 
 // spell appends the tokens of the letters found. Where they continue a word, its tokens are those of
 // the whole word, if the committed ones begin like that.
 func (d *drafter) spell() {
 	t := d.a.tokenizer
-	d.text, d.bounds = d.text[:0], d.bounds[:0]
+	d.plan.text, d.plan.bounds = d.plan.text[:0], d.plan.bounds[:0]
 	starts := d.aligner.last == 0
-	continues := !starts && len(d.inWord) > 0 && d.timestampRun == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
+	continues := !starts && len(d.committed.inWord) > 0 && d.committed.timestampRun == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
 	before := 0
 	if continues {
-		d.text, before = append(d.text, d.search.word...), len(d.search.word)
+		d.plan.text, before = append(d.plan.text, d.search.word...), len(d.search.word)
 	}
 	if starts && len(d.found) > 0 && d.a.alphabet.runes[d.found[0].symbol] != ' ' {
-		d.text = append(d.text, ' ')
+		d.plan.text = append(d.plan.text, ' ')
 	}
 	for _, l := range d.found {
-		d.bounds = append(d.bounds, len(d.text))
-		d.text = utf8.AppendRune(d.text, d.a.alphabet.runes[l.symbol])
+		d.plan.bounds = append(d.plan.bounds, len(d.plan.text))
+		d.plan.text = utf8.AppendRune(d.plan.text, d.a.alphabet.runes[l.symbol])
 	}
-	tokens := t.Encode(string(d.text))
+	tokens := t.Encode(string(d.plan.text))
 	at := 0
 	if continues {
-		if len(tokens) > len(d.inWord) && slices.Equal(tokens[:len(d.inWord)], d.inWord) {
-			tokens, at = tokens[len(d.inWord):], before
+		if len(tokens) > len(d.committed.inWord) && slices.Equal(tokens[:len(d.committed.inWord)], d.committed.inWord) {
+			tokens, at = tokens[len(d.committed.inWord):], before
 		} else {
-			tokens, at = t.Encode(string(d.text[before:])), before
+			tokens, at = t.Encode(string(d.plan.text[before:])), before
 		}
 	}
 	letter := 0
@@ -266,7 +275,7 @@ func (d *drafter) spell() {
 			m.after = d.a.alphabet.runes[d.found[letter-1].symbol]
 		}
 		at += len(t.Bytes(k))
-		for letter < len(d.bounds) && d.bounds[letter] < at {
+		for letter < len(d.plan.bounds) && d.plan.bounds[letter] < at {
 			m.weakest = min(m.weakest, math.Exp(float64(d.found[letter].logProb)))
 			letter++
 		}

@@ -8,16 +8,16 @@ import (
 
 // Parameters of the search, chosen on recordings outside training and tests: see tools/drafter.
 const (
-	beamSize    = 6       // texts that are followed at the same time
-	minLogProb  = -6.0    // less likely symbols are not tried
-	beamWidth   = 10.0    // nor are texts that are this much less likely than the best
-	wordWeight  = 0.4     // of the log-probability of a word
-	pairWeight  = 0.4     // of what the word before adds to it
-	wordBonus   = 2.0     // for each word: without it, the weights favour few words
-	unknownCost = 14.0    // of a word that is not in the list
-	doubledMark = 3.0     // cost of a mark right after another
-	settle      = 12      // frames after which letters no longer change
-	maxTexts    = 1 << 13 // of one search: noise, where every letter is as likely, would make more
+	beamSize     = 6       // texts that are followed at the same time
+	minLogProb   = -6.0    // less likely symbols are not tried
+	beamWidth    = 10.0    // nor are texts that are this much less likely than the best
+	wordWeight   = 0.4     // of the log-probability of a word
+	pairWeight   = 0.4     // of what the word before adds to it
+	wordBonus    = 2.0     // for each word: without it, the weights favour few words
+	unknownCost  = 14.0    // of a word that is not in the list
+	doubledMark  = 3.0     // cost of a mark right after another
+	settleFrames = 12      // frames after which letters no longer change
+	maxTexts     = 1 << 13 // of one search: noise, where every letter is as likely, would make more
 )
 
 // States of a text that is not inside a word of the list.
@@ -108,7 +108,7 @@ func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, le
 		}
 		s.step(f.Row(i), int32(i))
 		if limit == f.N && (int(s.texts[s.active[0]].depth) >= letters || len(s.texts) > maxTexts) {
-			limit = min(f.N, i+settle)
+			limit = min(f.N, i+settleFrames)
 		}
 	}
 	end = limit == f.N
@@ -119,7 +119,7 @@ func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, le
 		dst = append(dst, foundLetter{int(t.symbol), int(t.frame), t.acoustic})
 	}
 	slices.Reverse(dst[begin:])
-	for !end && len(dst) > begin && dst[len(dst)-1].frame >= limit-settle/2 {
+	for !end && len(dst) > begin && dst[len(dst)-1].frame >= limit-settleFrames/2 {
 		dst = dst[:len(dst)-1]
 	}
 	return dst, end
@@ -155,30 +155,7 @@ func (s *search) step(row []float32, frame int32) {
 		least = max(least, s.texts[n].score()+likeliest-beamWidth)
 	}
 	for _, n := range s.active {
-		t := s.touch(n, frame)
-		blank, last := t.blank, t.last
-		t.nextBlank = max(t.nextBlank, max(blank, last)+row[0])
-		if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
-			t.nextLast, t.nextFrame, t.nextAcoustic = last+row[t.symbol], t.frame, max(t.acoustic, row[t.symbol])
-		}
-		symbol, words := t.symbol, t.words
-		for _, c := range s.symbols {
-			from := max(blank, last)
-			if c == symbol {
-				from = blank
-			}
-			if !(from+row[c]+words > least) {
-				continue
-			}
-			child := s.childOf(n, c)
-			if child < 0 {
-				continue
-			}
-			u := s.touch(child, frame)
-			if from+row[c] > u.nextLast {
-				u.nextLast, u.nextFrame, u.nextAcoustic = from+row[c], frame, row[c]
-			}
-		}
+		s.extend(n, row, frame, least)
 	}
 	for _, n := range s.touched {
 		t := &s.texts[n]
@@ -188,6 +165,34 @@ func (s *search) step(row []float32, frame int32) {
 		}
 	}
 	s.keepBest()
+}
+
+// extend adds a frame to the text n: blank, its last symbol once more, or another one, unless that scores less than least.
+func (s *search) extend(n int32, row []float32, frame int32, least float32) {
+	t := s.touch(n, frame)
+	blank, last := t.blank, t.last
+	t.nextBlank = max(t.nextBlank, max(blank, last)+row[0])
+	if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
+		t.nextLast, t.nextFrame, t.nextAcoustic = last+row[t.symbol], t.frame, max(t.acoustic, row[t.symbol])
+	}
+	symbol, words := t.symbol, t.words
+	for _, c := range s.symbols {
+		from := max(blank, last)
+		if c == symbol {
+			from = blank
+		}
+		if !(from+row[c]+words > least) {
+			continue
+		}
+		child := s.childOf(n, c)
+		if child < 0 {
+			continue
+		}
+		u := s.touch(child, frame)
+		if from+row[c] > u.nextLast {
+			u.nextLast, u.nextFrame, u.nextAcoustic = from+row[c], frame, row[c]
+		}
+	}
 }
 
 // keepBest makes the best of the touched texts the active ones, the best first.
