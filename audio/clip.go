@@ -63,17 +63,17 @@ func Open(ctx context.Context, name string) (*Clip, error) { return Input{}.Open
 // A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that an hour takes no more memory
 // than a second. Sound that costs time to decode is stored in a temporary file. It must not be used concurrently.
 type Clip struct {
-	name    string
-	in      Input // as it was opened
-	src     mono
-	whole   *chain         // the sound under src; nil for Parts, whose clip has the warnings
-	closers []func() error // what Close calls, in this order
-	live    bool           // the sound is still arriving
-	found   findings       // when Read first reached the end; reading again begins without any
-	lead    int64          // frames of silence before the sound that only the end has shown
-	ended   bool           // it has
-	limit   int64          // samples that may be read; 0 means any number
-	read    int64          // since the beginning
+	name           string
+	in             Input // as it was opened
+	src            mono
+	whole          *chain         // the sound under src; nil for Parts, whose clip has the warnings
+	closers        []func() error // what Close calls, in this order
+	live           bool           // the sound is still arriving
+	found          findings       // when Read first reached the end; reading again begins without any
+	leadingSilence int64          // frames of silence before the sound that only the end has shown
+	ended          bool           // it has
+	limit          int64          // samples that may be read; 0 means any number
+	read           int64          // since the beginning
 }
 
 // Open opens a sound file. When ctx ends, reads that still wait fail.
@@ -288,7 +288,7 @@ func (c *Clip) Start() float64 {
 		return 0
 	}
 	m := c.whole.first.mix
-	return m.shape.seconds(m.src.late + c.lead)
+	return m.shape.seconds(m.src.late + c.leadingSilence)
 }
 
 // startFrame returns the frame in which the sound starts.
@@ -370,7 +370,7 @@ func (c *Clip) Skip(most int) (skipped int, err error) {
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.
 func (c *Clip) reachEnd() {
 	if !c.ended && c.whole != nil {
-		c.found, c.lead = c.whole.found, c.whole.first.mix.src.ending.lead
+		c.found, c.leadingSilence = c.whole.found, c.whole.first.mix.src.ending.leadingSilence
 	}
 	c.ended = true
 }

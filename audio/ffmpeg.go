@@ -153,7 +153,7 @@ func (f *ffmpeg) next() (packet, error) {
 		return p, failed
 	}
 	p = newPacket(nil)
-	p.lost = f.complaint(failed)
+	p.lossCause = f.complaint(failed)
 	return p, nil
 }
 
@@ -176,7 +176,7 @@ func (f *ffmpeg) ending() ending {
 	m := f.media
 	counted := slices.Contains(countedFormats, m.format) && !m.more && len(m.tracks) == 1
 	e := ending{cut: counted && m.start+f.shape().seconds(f.pos) < m.length-maxShort}
-	e.lead, e.filled = f.zeros.silence(f.log.silence)
+	e.leadingSilence, e.filled = f.zeros.silence(f.log.silence)
 	return e
 }
 
@@ -285,19 +285,19 @@ func (z *zeroRuns) end() {
 
 // silence returns the length of the silence before the sound, and the later gaps, in sound to which silence of
 // some length was added. A quiet file may have other runs of zeros.
-func (z *zeroRuns) silence(added int64) (lead int64, gaps []gap) {
+func (z *zeroRuns) silence(added int64) (leading int64, gaps []gap) {
 	z.end()
 	for _, r := range z.runs {
 		if added <= 0 {
 			break
 		}
 		if added -= r.to - r.from; r.from == 0 {
-			lead = r.to
+			leading = r.to
 		} else {
 			gaps = append(gaps, r)
 		}
 	}
-	return lead, gaps
+	return leading, gaps
 }
 
 // convert opens a file with ffmpeg that this package cannot read. refused is the error without it.

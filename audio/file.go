@@ -118,25 +118,25 @@ func (f *file) find(at int64, pattern string, is func(head []byte) bool) int64 {
 // isAny passes every head to file.find.
 func isAny([]byte) bool { return true }
 
-// A cursor reads a file in order.
-type cursor struct {
+// A byteReader reads a file in order.
+type byteReader struct {
 	*bufio.Reader
 	under *inOrder
 }
 
-func (f *file) cursor(at int64) cursor { return f.cursorTo(at, math.MaxInt64) }
+func (f *file) readerAt(at int64) byteReader { return f.readerTo(at, math.MaxInt64) }
 
-// cursorTo returns a cursor that stops at a place.
-func (f *file) cursorTo(at, end int64) cursor {
+// readerTo returns a byteReader that stops at a place.
+func (f *file) readerTo(at, end int64) byteReader {
 	r := &inOrder{f, at, end}
-	return cursor{bufio.NewReaderSize(r, 1<<15), r}
+	return byteReader{bufio.NewReaderSize(r, 1<<15), r}
 }
 
 // at returns the place of the next byte.
-func (c cursor) at() int64 { return c.under.at - int64(c.Buffered()) }
+func (c byteReader) at() int64 { return c.under.at - int64(c.Buffered()) }
 
 // skip passes over n bytes. It reads none of them, so that many small skips stay cheap.
-func (c cursor) skip(n int64) {
+func (c byteReader) skip(n int64) {
 	if n <= int64(c.Buffered()) {
 		c.Discard(int(n))
 		return

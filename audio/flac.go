@@ -21,7 +21,7 @@ type flacReader struct {
 	info   *meta.StreamInfo
 	buf    []float64 // samples of the last frame
 	file   *file
-	in     cursor
+	in     byteReader
 	at     int64 // of the next frame
 	number int64 // number of its first sample; -1: any
 	block  int64 // samples of a frame, if all have as many
@@ -34,7 +34,7 @@ type flacReader struct {
 // it stops after the header.
 func openFLAC(file *file) (_ container, _ codec, err error) {
 	defer catch("FLAC header", &err)
-	f := &flacReader{file: file, in: file.cursor(0), number: -1}
+	f := &flacReader{file: file, in: file.readerAt(0), number: -1}
 	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because the library would read
 	// and allocate any other block first.
 	head, _ := f.in.Peek(8)
@@ -128,7 +128,7 @@ func (f *flacReader) parse(at int64) (packet, error) {
 		p.start *= f.block
 	}
 	if p.start > f.number && (f.number >= 0 || f.info.NSamples > 0) && p.start > 0 {
-		p.lost = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
+		p.lossCause = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
 	}
 	f.at, f.number = f.in.at(), p.start+int64(fr.BlockSize)
 	return p, nil
@@ -151,11 +151,11 @@ func (f *flacReader) resume(why error) (packet, error) {
 		if f.tries++; f.tries > maxDamage {
 			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 		}
-		f.in = f.file.cursorTo(at, at+maxFLACFrame)
+		f.in = f.file.readerTo(at, at+maxFLACFrame)
 		p, err := f.parse(at)
-		f.in = f.file.cursor(f.at)
+		f.in = f.file.readerAt(f.at)
 		if err == nil || !errors.Is(err, ErrMalformed) {
-			p.lost = why
+			p.lossCause = why
 			return p, err
 		}
 	}

@@ -48,11 +48,7 @@ const ahead = 3000
 // advance. It returns a function that reads the samples, and stops waiting when its context ends. Nothing else
 // may read the clip; its Close ends the goroutine.
 func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []float32) (int, error) {
-	type block struct {
-		pcm []float32
-		err error
-	}
-	blocks, ended := make(chan block, ahead), make(chan struct{})
+	blocks, ended := make(chan arrived, ahead), make(chan struct{})
 	ctx, stop := context.WithCancel(ctx)
 	clip, files := *c, &Clip{closers: c.closers}
 	c.closers = []func() error{func() error {
@@ -61,22 +57,11 @@ func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []
 		}
 		return files.Close()
 	}}
-	go func() { // a read may outlast ctx
+	go func() {
 		defer close(ended)
-		defer close(blocks)
-		for ctx.Err() == nil {
-			pcm := make([]float32, SampleRate/10)
-			n, err := clip.Read(pcm)
-			select {
-			case blocks <- block{pcm[:n], err}:
-			case <-ctx.Done():
-			}
-			if err != nil {
-				return
-			}
-		}
+		clip.readTo(ctx, blocks)
 	}()
-	var b block
+	var b arrived
 	return func(now context.Context, dst []float32) (n int, err error) {
 		if len(b.pcm) == 0 && b.err == nil {
 			var ok bool
@@ -97,6 +82,28 @@ func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []
 			}
 		}
 		return n, err
+	}
+}
+
+// An arrived is what a read has returned.
+type arrived struct {
+	pcm []float32
+	err error
+}
+
+// readTo reads a clip until it or ctx ends. A read may outlast ctx.
+func (c *Clip) readTo(ctx context.Context, blocks chan<- arrived) {
+	defer close(blocks)
+	for ctx.Err() == nil {
+		pcm := make([]float32, SampleRate/10)
+		n, err := c.Read(pcm)
+		select {
+		case blocks <- arrived{pcm[:n], err}:
+		case <-ctx.Done():
+		}
+		if err != nil {
+			return
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ type mkvTrack struct {
 // cluster.
 type mkvReader struct {
 	file      *file
-	in        cursor
+	in        byteReader
 	at        int64
 	segment   int64      // where the Segment ends; 0 if unknown
 	cluster   int64      // where the last cluster of known size ends, in case the Segment's size is unknown
@@ -71,7 +71,7 @@ type mkvReader struct {
 	started   bool       // origin is known
 	inCluster bool       // a cluster has begun
 	queue     []packet
-	lost      error // why sound before the next packet is lost
+	lossCause error // why sound before the next packet is lost
 	broken    int   // damaged elements so far
 	end       error // why no more packets come
 	cut       bool  // the file ended inside an element
@@ -80,7 +80,7 @@ type mkvReader struct {
 
 // openMatroska opens the audio track of a WebM or Matroska file.
 func openMatroska(f *file) (container, codec, error) {
-	m := &mkvReader{file: f, in: f.cursor(0), scale: 1e6, first: math.Inf(1)}
+	m := &mkvReader{file: f, in: f.readerAt(0), scale: 1e6, first: math.Inf(1)}
 	for !m.inCluster {
 		if err := m.element(); err == io.EOF {
 			break
@@ -107,7 +107,7 @@ func openMatroska(f *file) (container, codec, error) {
 }
 
 func (m *mkvReader) ending() ending {
-	return ending{cut: m.cut || m.lost != nil || m.at < max(m.segment, m.cluster), unread: m.unread}
+	return ending{cut: m.cut || m.lossCause != nil || m.at < max(m.segment, m.cluster), unread: m.unread}
 }
 
 func (m *mkvReader) next() (packet, error) {
@@ -117,7 +117,7 @@ func (m *mkvReader) next() (packet, error) {
 	}
 	p := m.queue[0]
 	m.queue = m.queue[1:]
-	if last := len(m.queue) == 0; last && p.lost == nil || !last && p.start > m.queue[0].start {
+	if last := len(m.queue) == 0; last && p.lossCause == nil || !last && p.start > m.queue[0].start {
 		p.start = -1 // it may be damaged, and no later one confirms it
 	}
 	return p, nil
@@ -150,12 +150,12 @@ func (m *mkvReader) resume(at int64, why error) error {
 	if m.broken++; m.broken > maxDamage {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
-	m.lost = cmp.Or(m.lost, why)
+	m.lossCause = cmp.Or(m.lossCause, why)
 	next := m.file.find(at+1, mkvClusterID, isAny)
 	if m.cut = next < 0; m.cut {
 		return io.EOF
 	}
-	m.at, m.in = next, m.file.cursor(next)
+	m.at, m.in = next, m.file.readerAt(next)
 	return nil
 }
 
@@ -345,7 +345,7 @@ func (m *mkvReader) block(b []byte, at int64) error {
 	p := newPacket(b[n+3:])
 	if at := (seconds - m.begin()) * opusRate; at < 1<<53 {
 		p.start, p.absolute = max(0, int64(math.Round(at))), true
-		p.lost, m.lost = m.lost, nil
+		p.lossCause, m.lossCause = m.lossCause, nil
 	}
 	m.queue = append(m.queue, p)
 	return nil

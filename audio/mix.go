@@ -62,20 +62,7 @@ func (m *mixer) read(dst []float32) (int, error) {
 // mixStretch mixes the next stretch. Without a choice of channels that is what comes at once, at most some frames.
 func (m *mixer) mixStretch(most int) error {
 	ch := m.shape.channels
-	m.block = m.block[:0]
-	size := ch * max(1, m.shape.rate/stretches)
-	whole := ch > 1 && m.pick == 0
-	for m.err == nil && len(m.block) < size {
-		if whole {
-			most = (size - len(m.block)) / ch
-		}
-		var block []float64
-		block, m.err = m.src.read(most)
-		m.block = append(m.block, block...)
-		if !whole && len(block) > 0 {
-			break
-		}
-	}
+	m.readStretch(most)
 	if len(m.block) == 0 {
 		return m.err
 	}
@@ -87,13 +74,41 @@ func (m *mixer) mixStretch(most int) error {
 		m.frame++
 	}
 	pick := m.pick
-	if whole {
+	if m.chooses() {
 		pick = m.opposite(gap{from: from, to: m.frame}, mean, powers)
 	}
 	scale := 1.0
 	if m.peak > loud {
 		scale, m.rescaled = m.peak, m.rescaled || m.peak > before
 	}
+	m.mixBlock(pick, scale)
+	return nil
+}
+
+// chooses reports whether channels may cancel one another.
+func (m *mixer) chooses() bool { return m.shape.channels > 1 && m.pick == 0 }
+
+// readStretch reads the block of a stretch.
+func (m *mixer) readStretch(most int) {
+	ch := m.shape.channels
+	size := ch * max(1, m.shape.rate/stretches)
+	m.block = m.block[:0]
+	for m.err == nil && len(m.block) < size {
+		if m.chooses() {
+			most = (size - len(m.block)) / ch
+		}
+		var block []float64
+		block, m.err = m.src.read(most)
+		m.block = append(m.block, block...)
+		if !m.chooses() && len(block) > 0 {
+			return
+		}
+	}
+}
+
+// mixBlock mixes the block: the channel pick, or the mean if that is 0, over scale.
+func (m *mixer) mixBlock(pick int, scale float64) {
+	ch := m.shape.channels
 	m.mixed = slices.Grow(m.mixed[:0], len(m.block)/ch)
 	for i := 0; i < len(m.block); i += ch {
 		frame, v := m.block[i:][:ch], 0.0
@@ -107,7 +122,6 @@ func (m *mixer) mixStretch(most int) error {
 		}
 		m.mixed = append(m.mixed, float32(v/scale))
 	}
-	return nil
 }
 
 // opposite returns the channel to take for a stretch where the channels cancel one another: the first that is not much fainter

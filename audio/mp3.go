@@ -9,16 +9,16 @@ import (
 // An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time by mp3Decoder. Its clock counts
 // frames: how many were lost with lost bytes is unknown.
 type mp3Reader struct {
-	first  mpegHeader // of all frames, except for bitrate, padding and checksum
-	tag    xingTag
-	frames *mpegFrames
-	end    error             // why no more frames come; nil as long as they do
-	at     int64             // position after the last frame, in samples, including those that shape.skip drops
-	lead   []mp3Frame        // the last of them, which decoders begin with
-	ready  []mp3Frame        // decoded, not yet read
-	wait   func() []mp3Frame // waits for those after them; nil at the start
-	err    error             // why the last frame that was read could not be decoded
-	pcm    []float64
+	first   mpegHeader // of all frames, except for bitrate, padding and checksum
+	tag     xingTag
+	frames  *mpegFrames
+	end     error             // why no more frames come; nil as long as they do
+	at      int64             // position after the last frame, in samples, including those that shape.skip drops
+	preroll []mp3Frame        // the last of them, which decoders begin with
+	ready   []mp3Frame        // decoded, not yet read
+	wait    func() []mp3Frame // waits for those after them; nil at the start
+	err     error             // why the last frame that was read could not be decoded
+	pcm     []float64
 }
 
 // decoderDelay is how many samples the output of a layer III decoder lags: 528 in its filter bank, and one more
@@ -28,7 +28,7 @@ const decoderDelay = 529
 // openMP3 opens a file of MPEG audio layer III.
 func openMP3(f *file) (container, codec, error) {
 	f.trim()
-	m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
+	m := &mp3Reader{frames: &mpegFrames{file: f, in: f.readerAt(0)}}
 	frame, at, _, err := m.frames.next()
 	if err == io.EOF {
 		err = malformed("MPEG frame", "two that follow each other", "none in %d bytes", f.size)
@@ -36,12 +36,12 @@ func openMP3(f *file) (container, codec, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := (&mpegFrames{file: f, in: f.cursor(0)}).checkIntensity(); err != nil {
+	if err := (&mpegFrames{file: f, in: f.readerAt(0)}).checkIntensity(); err != nil {
 		return nil, nil, err
 	}
 	tag, ok := parseXing(frame, m.frames.header)
 	if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
-		m.frames.at, m.frames.in = at, f.cursor(at)
+		m.frames.at, m.frames.in = at, f.readerAt(at)
 	}
 	return m, m, nil
 }
@@ -148,7 +148,7 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 // mpegFrames finds the frames of a file, up to its end or to the next of joined files.
 type mpegFrames struct {
 	file   *file
-	in     cursor
+	in     byteReader
 	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
@@ -200,7 +200,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// frame reads the frame that begins at the cursor with header h. The first frame sets f.header. It returns nil,
+// frame reads the frame that begins at the reader with header h. The first frame sets f.header. It returns nil,
 // and reads nothing, in two cases: the bytes are not a frame of this file, or they begin the next of joined
 // files, with a Xing tag or with three frames of another kind. Only in the second case does it set f.joined.
 func (f *mpegFrames) frame(h mpegHeader) []byte {

@@ -49,13 +49,13 @@ func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	var runs [][]mp3Frame
 	var work sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), mp3Workers) {
-		lead := m.lead
+		preroll := m.preroll
 		run := m.nextRun()
 		if len(run) == 0 {
 			break
 		}
 		runs = append(runs, run)
-		work.Go(func() { m.first.decodeRun(lead, run) })
+		work.Go(func() { m.first.decodeRun(preroll, run) })
 	}
 	return func() []mp3Frame {
 		work.Wait()
@@ -73,7 +73,7 @@ func (m *mp3Reader) nextRun() (run []mp3Frame) {
 		}
 		f, spf := mp3Frame{packet: newPacket(data)}, int64(m.first.samples())
 		if lost > 0 {
-			f.lost = malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
+			f.lossCause = malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
 		}
 		f.start = m.at
 		// The tag states where the sound of the frames that it counts ends, which may be some frames before the
@@ -84,20 +84,20 @@ func (m *mp3Reader) nextRun() (run []mp3Frame) {
 		m.at += spf
 		run = append(run, f)
 	}
-	before, size := slices.Concat(m.lead, run), 0
+	before, size := slices.Concat(m.preroll, run), 0
 	from := len(before)
 	for ; from > 0 && (len(before)-from < leadFrames || size < leadBytes); from-- {
 		size += len(before[from-1].data)
 	}
-	m.lead = before[from:]
+	m.preroll = before[from:]
 	return run
 }
 
-// decodeRun decodes the frames of a run, of which lead lies before it.
-func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
+// decodeRun decodes the frames of a run, of which preroll lies before it.
+func (h mpegHeader) decodeRun(preroll, run []mp3Frame) {
 	d, size := mp3Decoder{header: h}, 4*h.samples()
 	pcm := make([]byte, len(run)*size)
-	for _, f := range lead {
+	for _, f := range preroll {
 		_ = d.decode(f.data, pcm[:size]) // the first ones may fail: the frames that they refer back to are missing
 	}
 	for i := range run {

@@ -93,7 +93,7 @@ func TestIntensity(t *testing.T) {
 	file := readSound(t, "stereo.mp3")
 	want := decodeAll(file, Input{})
 	frames := &mpegFrames{file: newFile(bytes.NewReader(bytes.Clone(file)), 0, int64(len(file)))}
-	for frames.in = frames.file.cursor(0); ; {
+	for frames.in = frames.file.readerAt(0); ; {
 		_, at, _, err := frames.next()
 		if err == io.EOF {
 			break

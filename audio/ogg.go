@@ -29,26 +29,26 @@ const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
 //
 // Source: RFC 3533.
 type oggReader struct {
-	file    *file
-	in      cursor
-	at      int64  // of the next page
-	serial  uint32 // of the stream
-	seq     uint32 // number of its next page
-	begun   bool   // its first page was read
-	within  bool   // a later page was read
-	sound   bool   // a page of sound was read
-	last    bool   // its last page was read
-	chained bool   // the page at position at begins another stream
-	broken  error  // damage since the last page
-	count   int    // of damaged pages
-	lost    error  // why sound before the next packet is lost
-	queue   []packet
-	part    []byte // of a packet that continues in the next page; nil if its start is missing
+	file      *file
+	in        byteReader
+	at        int64  // of the next page
+	serial    uint32 // of the stream
+	seq       uint32 // number of its next page
+	begun     bool   // its first page was read
+	within    bool   // a later page was read
+	sound     bool   // a page of sound was read
+	last      bool   // its last page was read
+	chained   bool   // the page at position at begins another stream
+	broken    error  // damage since the last page
+	count     int    // of damaged pages
+	lossCause error  // why sound before the next packet is lost
+	queue     []packet
+	part      []byte // of a packet that continues in the next page; nil if its start is missing
 }
 
 // openOgg opens the only stream of an Ogg file, which is Opus.
 func openOgg(f *file) (container, codec, error) {
-	o := &oggReader{file: f, in: f.cursor(0)}
+	o := &oggReader{file: f, in: f.readerAt(0)}
 	head, err := o.next()
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (o *oggReader) next() (packet, error) {
 	}
 	p := o.queue[0]
 	o.queue = o.queue[1:]
-	p.lost, o.lost = o.lost, nil
+	p.lossCause, o.lossCause = o.lossCause, nil
 	return p, nil
 }
 
@@ -146,7 +146,7 @@ func (o *oggReader) damaged(thing string, err error) error {
 		return err
 	}
 	o.broken = cmp.Or(o.broken, err)
-	o.at, o.in = at, o.file.cursor(at)
+	o.at, o.in = at, o.file.readerAt(at)
 	return nil
 }
 
@@ -154,9 +154,9 @@ func (o *oggReader) damaged(thing string, err error) error {
 func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	seq, continued := binary.LittleEndian.Uint32(head[18:]), head[5]&oggContinued != 0
 	if seq != o.seq || continued != (len(o.part) > 0) {
-		if o.lost = o.broken; o.lost == nil && o.sound { // else the recording begins amid the stream
+		if o.lossCause = o.broken; o.lossCause == nil && o.sound { // else the recording begins amid the stream
 			want := fmt.Sprintf("page %d of its stream", o.seq)
-			o.lost = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
+			o.lossCause = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
 		}
 		o.part = nil
 	}
@@ -193,7 +193,7 @@ func (o *oggReader) date(granule int64) {
 	o.sound = o.sound || granule > 0
 	if o.last {
 		o.queue[len(o.queue)-1].limit = granule
-		if o.lost == nil {
+		if o.lossCause == nil {
 			return
 		}
 	}

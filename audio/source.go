@@ -58,12 +58,12 @@ const (
 // A packet is the unit of data that a container passes to a decoder. Positions count the samples of each
 // channel by the container's clock; -1 means unknown.
 type packet struct {
-	data     []byte
-	start    int64  // position of its first sample
-	limit    int64  // position where the sound ends, if that may be within the packet
-	discard  uint64 // nanoseconds to drop at its end
-	lost     error  // why sound before it is lost; or nil
-	absolute bool   // positions count from the beginning of the file: sound that starts late has silence before it
+	data      []byte
+	start     int64  // position of its first sample
+	limit     int64  // position where the sound ends, if that may be within the packet
+	discard   uint64 // nanoseconds to drop at its end
+	lossCause error  // why sound before it is lost; or nil
+	absolute  bool   // positions count from the beginning of the file: sound that starts late has silence before it
 }
 
 func newPacket(data []byte) packet { return packet{data: data, start: -1, limit: -1} }
@@ -80,11 +80,11 @@ type container interface {
 
 // An ending is what the end of a stream shows.
 type ending struct {
-	cut        bool  // the file ends within the sound
-	nextStream int64 // where the next stream of a chained file begins; 0 without one
-	unread     error // why bytes after the sound, which may be sound, are not read; or nil
-	lead       int64 // frames of silence that the container itself put before the sound
-	filled     []gap // that it filled with silence itself
+	cut            bool  // the file ends within the sound
+	nextStream     int64 // where the next stream of a chained file begins; 0 without one
+	unread         error // why bytes after the sound, which may be sound, are not read; or nil
+	leadingSilence int64 // frames of silence that the container itself put before the sound
+	filled         []gap // that it filled with silence itself
 }
 
 // A codec decodes the packets of one track.
@@ -115,8 +115,8 @@ type source struct {
 	late   int64 // frames of silence before the sound, which starts late
 	pcm    []float64
 
-	lost   error // why sound before the next packet is lost
-	failed int   // packets in a row that could not be decoded
+	lossCause error // why sound before the next packet is lost
+	failed    int   // packets in a row that could not be decoded
 }
 
 // A damageLog is the damage that reading a source has shown. It is complete at the end.
@@ -200,7 +200,7 @@ func (s *source) next() error {
 	if s.stop != nil {
 		return s.stop
 	}
-	s.lost = cmp.Or(s.lost, p.lost)
+	s.lossCause = cmp.Or(s.lossCause, p.lossCause)
 	pcm, err := s.decode(p)
 	if err != nil {
 		return err
@@ -215,8 +215,8 @@ func (s *source) next() error {
 
 // end adds what the end of the stream shows.
 func (s *source) end() {
-	if s.lost != nil {
-		s.addGap(s.frames, s.frames, 0, s.lost)
+	if s.lossCause != nil {
+		s.addGap(s.frames, s.frames, 0, s.lossCause)
 	}
 	s.ending = s.in.ending()
 	for _, g := range s.ending.filled {
@@ -233,48 +233,66 @@ func (s *source) place(p packet, pcm []float64) {
 		s.quiet = max(0, s.pos+missing-max(s.pos, s.shape().skip))
 		s.pos += missing
 	}
-	if s.placed = true; s.lost != nil {
-		s.addGap(s.frames, s.frames+s.quiet, 0, s.lost)
-		s.lost = nil
+	if s.placed = true; s.lossCause != nil {
+		s.addGap(s.frames, s.frames+s.quiet, 0, s.lossCause)
+		s.lossCause = nil
 	}
 	s.emit(pcm, p.limit)
 }
 
 // missing returns how many samples are missing before packet p, by the container's clock. If that is damage,
-// it sets s.lost.
+// it sets s.lossCause.
 func (s *source) missing(p packet) int64 {
 	if p.start < 0 {
 		return 0
 	}
-	rate := int64(s.shape().rate)
-	before, ahead, tolerance := s.ahead, p.start-s.base-s.pos, rate/clockTolerance
+	ahead, before := p.start-s.base-s.pos, s.ahead
 	s.ahead = min(0, ahead)
-	late := !s.placed && p.absolute
 	switch {
-	case late:
+	case !s.placed && p.absolute: // a late start
 		s.base += max(0, ahead)
-	case !s.placed && (s.lost == nil || ahead > maxFirstLoss*rate): // a recording that begins amid a stream
+		n, _ := s.silenceFor(ahead)
+		return n
+	case !s.placed && (s.lossCause == nil || ahead > maxFirstLoss*int64(s.shape().rate)): // a recording that begins amid a stream
 		s.base += max(0, ahead)
 		return 0
-	case s.lost != nil:
-	case ahead < -tolerance: // the clock was set back
+	case s.lossCause == nil && !s.jumps(ahead, before):
+		return 0
+	}
+	n, ok := s.silenceFor(ahead)
+	if !ok {
+		s.base += ahead
+	}
+	return n
+}
+
+// jumps reports whether sound may be missing between two packets: the clock is ahead of the samples, by much more than
+// before if that is damage. Where the clock was set back, time goes on from there.
+func (s *source) jumps(ahead, before int64) bool {
+	switch tolerance := int64(s.shape().rate) / clockTolerance; {
+	case ahead < -tolerance:
 		s.base, s.ahead = s.base+ahead, 0
-		return 0
+		return false
 	case ahead <= tolerance:
 		s.ahead = ahead
-		return 0
+		return false
 	case ahead-before > tolerance/2: // else the clock is a little faster than the samples, which is no damage
-		s.lost = s.badTime(ahead, "")
+		s.lossCause = s.badTime(ahead, "")
 	}
-	if ahead > max(maxSilence*rate-s.silent, s.shape().promised-s.frames) {
-		if !late {
-			s.base += ahead
-		}
-		s.lost = cmp.Or(s.lost, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
-		return 0
+	return true
+}
+
+// silenceFor returns the silence for what is missing. It is not ok if that is longer than any file should have: then the
+// time is damaged.
+func (s *source) silenceFor(ahead int64) (n int64, ok bool) {
+	shape := s.shape()
+	if ahead > max(maxSilence*int64(shape.rate)-s.silent, shape.promised-s.frames) {
+		s.lossCause = cmp.Or(s.lossCause, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
+		return 0, false
 	}
-	s.silent += max(0, ahead)
-	return max(0, ahead)
+	n = max(0, ahead)
+	s.silent += n
+	return n, true
 }
 
 // badTime returns the error for a time stamp that is ahead of the samples.
@@ -315,7 +333,7 @@ func (s *source) decode(p packet) (pcm []float64, err error) {
 	if s.failed++; s.failed >= maxBadPackets {
 		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.failed-1)
 	}
-	s.lost = cmp.Or(s.lost, malformed(thing, "", "%s", cause(err)))
+	s.lossCause = cmp.Or(s.lossCause, malformed(thing, "", "%s", cause(err)))
 	return nil, nil
 }
 

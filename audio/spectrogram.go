@@ -258,7 +258,7 @@ type framer struct {
 	ended    bool
 	n        int64       // samples read so far, all of them once ended
 	hash     *sampleHash // nil after the first pass
-	run      sampleRun
+	samples  sampleRun
 }
 
 func newFramer(c *Clip, o Options, read func(context.Context, []float32) (int, error)) framer {
@@ -307,7 +307,7 @@ func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got i
 	if left := f.mirror/HopLength - t; f.mirrored() && left > 0 {
 		mirror, n = f.mirror, int(min(int64(n), left))
 	}
-	return f.run.of(t, n, f.buf, f.base, mirror), n, nil
+	return f.samples.of(t, n, f.buf, f.base, mirror), n, nil
 }
 
 // load fills buf with the clip's samples from first to end, as far as there are any.

@@ -40,38 +40,9 @@ func openWAV(f *file) (container, codec, error) {
 // wavLayout reads the header of a WAV file. The fmt chunk may come after the data, which some writers do and a
 // seekable file allows.
 func wavLayout(f *file) (l pcmLayout, err error) {
-	var format, data *riffChunk
-	ds64, promised := int64(-1), int64(0)
-	for c, err := range f.chunks(12) {
-		if err != nil {
-			return l, err
-		}
-		switch {
-		case c.id == "ds64" && c.size >= 16:
-			b, err := f.bytes(c.body, 16)
-			if err != nil {
-				return l, err
-			}
-			ds64 = int64(min(binary.LittleEndian.Uint64(b[8:]), 1<<62))
-		case c.id == "fmt " && format == nil && c.size < c.claimed:
-			return l, malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
-		case c.id == "fmt " && format == nil:
-			format = c
-		case c.id == "data" && data == nil:
-			data = c
-			c.size, promised = f.dataBytes(c, ds64)
-		}
-		if format != nil && data != nil {
-			break
-		}
-	}
-	switch {
-	case format == nil && data == nil && f.size < 20: // nothing of a chunk
-		return l, malformed("", "sound after the header", "the end of the file after %d bytes", f.size)
-	case format == nil:
-		return l, malformed("fmt chunk", "one", "none in %d bytes", f.size)
-	case data == nil:
-		return l, malformed("data chunk", "one", "none in %d bytes", f.size)
+	format, data, promised, err := f.wavChunks()
+	if err != nil {
+		return l, err
 	}
 	b, err := f.bytes(format.body, min(format.size, 40))
 	if err != nil {
@@ -85,6 +56,43 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 		l.place(data.body, data.size, promised)
 	}
 	return l, err
+}
+
+// wavChunks returns the chunks of the format and of the sound, and how many bytes of it the header promises.
+func (f *file) wavChunks() (format, data *riffChunk, promised int64, err error) {
+	ds64 := int64(-1)
+	for c, err := range f.chunks(12) {
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		switch {
+		case c.id == "ds64" && c.size >= 16:
+			b, err := f.bytes(c.body, 16)
+			if err != nil {
+				return nil, nil, 0, err
+			}
+			ds64 = int64(min(binary.LittleEndian.Uint64(b[8:]), 1<<62))
+		case c.id == "fmt " && format == nil && c.size < c.claimed:
+			return nil, nil, 0, malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
+		case c.id == "fmt " && format == nil:
+			format = c
+		case c.id == "data" && data == nil:
+			data = c
+			c.size, promised = f.dataBytes(c, ds64)
+		}
+		if format != nil && data != nil {
+			break
+		}
+	}
+	switch {
+	case format == nil && data == nil && f.size < 20: // nothing of a chunk
+		err = malformed("", "sound after the header", "the end of the file after %d bytes", f.size)
+	case format == nil:
+		err = malformed("fmt chunk", "one", "none in %d bytes", f.size)
+	case data == nil:
+		err = malformed("data chunk", "one", "none in %d bytes", f.size)
+	}
+	return format, data, promised, err
 }
 
 // isPlain reports whether go-audio/wav decodes the samples rightly: integers, all of which are there. It would read
