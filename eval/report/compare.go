@@ -69,7 +69,8 @@ type Comparison struct {
 // probability: the symbols of Leviathan et al. 2023, arXiv:2211.17192. Its times are of this run: V(m), the time of a
 // pass of m rows, and c and E are in steps of plain decoding.
 type Theory struct {
-	Alpha   float64        `json:"alpha"`            // that probability: accepted over judged tokens; with --sampler rejection the mean of Σ min(p, q)
+	// the chance that a drafted token is right: accepted over judged tokens; with --sampler rejection the mean of Σ min(p, q)
+	Alpha   float64        `json:"alpha"`
 	Cost    float64        `json:"draft_cost"`       // c: drafting a token, without what a window needs once
 	Length  float64        `json:"draft_length"`     // γ, on average
 	Tokens  float64        `json:"tokens_per_round"` // E at these lengths

@@ -32,7 +32,8 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 var pageFuncs = template.FuncMap{
 	"css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
 	"title": (*Document).title, "subtitle": (*Document).subtitle, "notes": (*Document).notes, "names": (*Document).names,
-	"variants": (*Document).variants, "assistants": (*Document).assistants, "lengths": (*Document).lengths, "groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
+	"variants": (*Document).variants, "assistants": (*Document).assistants, "lengths": (*Document).lengths,
+	"groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
 	"bars": (*Document).bars, "erring": (*Document).erring, "failures": (*Document).failures,
 	"percent": show.Percent, "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
 	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },

@@ -95,7 +95,8 @@ func (q *quotients) add(a, b transcript.Seconds) {
 // Comparison returns the result.
 func (p *Pairs) Comparison() *Comparison {
 	a, b := p.Baseline, p.Assisted
-	t := &tally{pairs: p, groups: map[string]*groupPairs{}, times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
+	t := &tally{pairs: p, groups: map[string]*groupPairs{},
+		times: quotients{slices.Clone(p.times.decode), slices.Clone(p.times.total)}}
 	t.free = len(a.utterances) > 0 && len(b.utterances) > 0 && !MustAgree(a.score.Run, b.score.Run)
 	c := &t.Comparison
 	c.Differences = []Difference{}
@@ -187,7 +188,8 @@ func (t *tally) addTexts(a, b utterance, what []string) {
 	c := &t.Comparison
 	c.Utterances++
 	c.AudioSeconds += a.Duration
-	for name, count := range map[string]*int{"tokens": &c.Identical.Tokens, "logprobs": &c.Identical.LogProbs, "segments": &c.Identical.Segments} {
+	same := &c.Identical
+	for name, count := range map[string]*int{"tokens": &same.Tokens, "logprobs": &same.LogProbs, "segments": &same.Segments} {
 		if !slices.Contains(what, name) {
 			*count++
 		}

@@ -208,7 +208,8 @@ func differences(a, b transcript.Provenance) (list []string) {
 	names := slices.Concat(slices.Collect(maps.Keys(a.Options)), slices.Collect(maps.Keys(b.Options)))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if !(name == "precision" && a.Precision != b.Precision) && name != "assistant-precision" && !strings.HasPrefix(name, "draft-") {
+		stated := name == "precision" && a.Precision != b.Precision
+		if !stated && name != "assistant-precision" && !strings.HasPrefix(name, "draft-") {
 			add(name, a.Options[name], b.Options[name])
 		}
 	}

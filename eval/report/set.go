@@ -191,7 +191,7 @@ func (s *Set) include(u utterance) error {
 			s.utterances[at].place(), u.place())
 	}
 	s.index[r.ID] = len(s.utterances)
-	s.sum(u)
+	s.addRecord(u)
 	u.diff, u.speakers, u.Record = nil, nil, s.kept(r)
 	s.utterances = append(s.utterances, u)
 	return nil
@@ -213,7 +213,8 @@ func (s *Set) kept(r *Record) *Record {
 	return &k
 }
 
-func (s *Set) sum(u utterance) {
+// addRecord adds a record to the sums of the set.
+func (s *Set) addRecord(u utterance) {
 	r := u.Record
 	if r.Error != "" {
 		s.fail(r.ID, r.Error)
@@ -226,6 +227,34 @@ func (s *Set) sum(u utterance) {
 	if r.Language != "" {
 		s.fields["language"] = true
 	}
+	s.addWork(r)
+	if u.speakers != nil {
+		if s.score.Speakers == nil {
+			s.score.Speakers = &SpeakerScore{}
+		}
+		s.score.Speakers.add(u.speakers)
+	}
+	group := &groupSum{} // of no group
+	if s.by != "" {
+		if s.groups[u.group] == nil {
+			s.groups[u.group] = group
+		}
+		group = s.groups[u.group]
+	}
+	group.drafts.Add(r.Drafting)
+	if r.NoReference {
+		return
+	}
+	s.corpus.Add(u.score)
+	group.Add(u.score)
+	if s.keepUtterances {
+		s.score.Each = append(s.score.Each, u.errors())
+	}
+	s.countErrors(u)
+}
+
+// addWork adds times and counts of work.
+func (s *Set) addWork(r *Record) {
 	s.score.AudioSeconds += r.Duration
 	s.score.Seconds.Add(r.Seconds)
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
@@ -236,29 +265,6 @@ func (s *Set) sum(u utterance) {
 	if r.Resources != nil {
 		s.score.Resources = *r.Resources
 	}
-	if u.speakers != nil {
-		if s.score.Speakers == nil {
-			s.score.Speakers = &SpeakerScore{}
-		}
-		s.score.Speakers.add(u.speakers)
-	}
-	if s.by != "" {
-		if s.groups[u.group] == nil {
-			s.groups[u.group] = &groupSum{}
-		}
-		s.groups[u.group].drafts.Add(r.Drafting)
-	}
-	if r.NoReference {
-		return
-	}
-	s.corpus.Add(u.score)
-	if s.by != "" {
-		s.groups[u.group].Add(u.score)
-	}
-	if s.keepUtterances {
-		s.score.Each = append(s.score.Each, u.errors())
-	}
-	s.countErrors(u)
 }
 
 func (s *Set) fail(id, why string) {

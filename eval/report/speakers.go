@@ -116,7 +116,9 @@ func speakerWords(speech []Speech, normal func(string) string) (text string, spe
 }
 
 // scoreWords counts words with the wrong speaker, under the pairing of speakers with the fewest.
-func (s *SpeakerScore) scoreWords(ctx context.Context, w *wer.Scorer, reference, found []Speech, normal func(string) string) error {
+func (s *SpeakerScore) scoreWords(
+	ctx context.Context, w *wer.Scorer, reference, found []Speech, normal func(string) string,
+) error {
 	text, refSpeakers, known := speakerWords(reference, normal)
 	other, hypSpeakers, heard := speakerWords(found, normal)
 	together := make([][]float64, known)

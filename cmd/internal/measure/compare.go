@@ -155,7 +155,7 @@ func (v *compareCommand) check(files []string) error {
 				"without --draft-from and with one value of other flags", flag)
 		}
 		var err error
-		if v.settings, err = expandPrecisions(v.model.Precision, flag, values); err != nil {
+		if v.settings, err = settingsOf(v.model.Precision, flag, values); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,9 @@ import (
 
 // A setting is what a variant runs with.
 type setting struct {
-	name      string // baseline, assisted or, in eval, records; empty for a variant named by its precision
+	name      string // baseline, assisted, records in eval, or what tells it from the others: precision, assistant or length
 	precision precision.Precision
+	chosen    bool // its precision is named, and one of several
 	assisted  bool
 	assistant string // of several; empty for that of the flags
 	length    string // of several, as of --draft-tokens; empty for that of the flags
@@ -33,30 +34,23 @@ type setting struct {
 // assistedMark follows the precision of a setting that has the assistant.
 const assistedMark = "+assistant"
 
-func (s setting) String() string {
-	switch {
-	case s.name != "":
-		return s.name
-	case s.assisted:
-		return s.precision.String() + assistedMark
-	}
-	return s.precision.String()
-}
-
 // file is the name of the file of a variant's records, without .jsonl. Some systems allow no
 // colon in a name.
-func (s setting) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(s.String()) }
+func (s setting) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(s.name) }
 
 // parseSettings parses the settings of variants, separated by commas.
 func parseSettings(s string) (all []setting, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		format, assisted := strings.CutSuffix(strings.TrimSpace(part), assistedMark)
-		a := setting{assisted: assisted}
+		a := setting{assisted: assisted, chosen: true}
 		if a.precision, err = precision.Parse(format); err != nil {
 			return nil, err
 		}
+		if a.name = a.precision.String(); assisted {
+			a.name += assistedMark
+		}
 		if slices.Contains(all, a) {
-			return nil, fmt.Errorf("variant %v is named twice", a)
+			return nil, fmt.Errorf("variant %s is named twice", a.name)
 		}
 		all = append(all, a)
 	}
@@ -67,8 +61,8 @@ func parseSettings(s string) (all []setting, err error) {
 	return all, nil
 }
 
-// expandPrecisions returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
-func expandPrecisions(p precision.Precision, flag string, values []string) ([]setting, error) {
+// settingsOf returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
+func settingsOf(p precision.Precision, flag string, values []string) ([]setting, error) {
 	all := []setting{{name: "baseline", precision: p}}
 	for _, v := range values {
 		s := setting{name: filepath.Base(filepath.Clean(v)), precision: p, assisted: true}
@@ -109,7 +103,7 @@ func (a *settingsFlag) String() string {
 	}
 	names := make([]string, len(a.list))
 	for i, s := range a.list {
-		names[i] = s.String()
+		names[i] = s.name
 	}
 	return strings.Join(names, ",")
 }
@@ -168,13 +162,13 @@ func (r *variants) loadAll(ctx context.Context, settings []setting, data *cli.Co
 			err = errNoAssistant
 		}
 		if err == nil {
-			a.Set, err = report.NewSet(s.String(), r.report.normalizer)
+			a.Set, err = report.NewSet(s.name, r.report.normalizer)
 		}
 		if err == nil {
 			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
 		}
 		if err != nil {
-			return fmt.Errorf("variant %v: %w", s, err)
+			return fmt.Errorf("variant %s: %w", s.name, err)
 		}
 		r.measure(a, before)
 		a.Resources = a.resources()
@@ -217,7 +211,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
 		Run: cli.Identity(m, &a.flags, r.textFlags, dataset),
 	}
-	if s.name == "" {
+	if s.chosen {
 		a.Run.Options["precision"] = s.precision.String()
 	}
 	r.list = append(r.list, a)
