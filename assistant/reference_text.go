@@ -155,8 +155,8 @@ func (e *excerpt) indexLetters(list []rune, ends []int) []rune {
 	return list
 }
 
-// gapAfter returns the bytes between the first n letters and the next letter.
-func (e *excerpt) gapAfter(n int) (from, to int) {
+// marksAfter returns the bytes between the first n letters and the next letter.
+func (e *excerpt) marksAfter(n int) (from, to int) {
 	from, to = e.letterEnds[n], len(e.text)
 	if n+1 < len(e.letterEnds) {
 		_, size := utf8.DecodeLastRuneInString(e.text[:e.letterEnds[n+1]])

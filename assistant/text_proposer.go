@@ -325,12 +325,12 @@ func (p *TextProposer) textPosition() (at int, change func(rune) rune) {
 // beginning of a word, between that word and the next.
 func (p *TextProposer) marksAhead() (from, to int) {
 	n := p.aligner.at
-	if from, to = p.gapAfter(n); from < to || !p.startsMidWord() {
+	if from, to = p.marksAfter(n); from < to || !p.startsMidWord() {
 		return from, to
 	}
 	for from == to && n < len(p.letterEnds)-1 {
 		n++
-		from, to = p.gapAfter(n)
+		from, to = p.marksAfter(n)
 	}
 	return from, to
 }
@@ -339,7 +339,7 @@ func (p *TextProposer) marksAhead() (from, to int) {
 func (p *TextProposer) startsMidWord() bool {
 	run := int(p.aligner.matched[p.aligner.at])
 	for i := p.aligner.at; i > 0; i, run = i-1, run-1 {
-		if from, to := p.gapAfter(i - 1); from < to {
+		if from, to := p.marksAfter(i - 1); from < to {
 			return run <= 0
 		}
 	}

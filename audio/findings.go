@@ -10,7 +10,7 @@ import (
 // its length is known.
 type Gap struct{ Start, End float64 }
 
-// Findings are what was found wrong with a file that could be read nevertheless.
+// findings are what was found wrong with a file that could be read nevertheless.
 type findings struct {
 	cut       bool
 	sentences []string // about sound that is missing at the end of a stream: the first maxListed, and the last

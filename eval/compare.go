@@ -35,7 +35,7 @@ type CompareOptions struct {
 	Watch func(records []*report.Record, what []string)
 }
 
-// An Variant is one of several engines that run over the same utterances.
+// A Variant is one of several engines that run over the same utterances.
 type Variant struct {
 	Name   string // of its record file, NAME.jsonl
 	Engine Engine

@@ -34,7 +34,7 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 			Got: fmt.Sprint(vocab), Want: fmt.Sprintf("0 to %d", maxToken), Remedy: "check config.json"}
 	}
 	d := checkpointDir{fsys, name}
-	for _, try := range []struct {
+	for _, candidate := range []struct {
 		file  string
 		parse func(file string, raw []byte) (vocabulary, error)
 	}{
@@ -42,15 +42,15 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 		{"vocab.json", d.parseVocab},
 		{"vocabulary.bin", func(file string, raw []byte) (vocabulary, error) { return parseRanks(file, raw, vocab) }},
 	} {
-		if !input.Exists(fsys, try.file) {
+		if !input.Exists(fsys, candidate.file) {
 			continue
 		}
-		raw, err := d.readFile(try.file)
+		raw, err := d.readFile(candidate.file)
 		if err != nil {
 			return nil, err
 		}
-		file := path.Join(name, try.file)
-		tab, err := try.parse(file, raw)
+		file := path.Join(name, candidate.file)
+		tab, err := candidate.parse(file, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 	return t, err
 }
 
-// A dir is the directory of a checkpoint under the name the caller gave it.
+// A checkpointDir is the directory of a checkpoint under the name the caller gave it.
 type checkpointDir struct {
 	fsys fs.FS
 	name string

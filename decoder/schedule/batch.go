@@ -46,13 +46,13 @@ type Batch struct {
 
 // A queue collects rows of the members of a batch and runs them through one decoder.
 type queue struct {
-	b             *Batch
-	d             *decoder.Decoder
-	requests      []*request // of the coming pass
-	spareRequests []*request // memory for the requests of the pass after it
-	freeRequests  []*request
-	rows          []decoder.Row
-	logits        []float32 // of the last pass; its members read them until the next
+	b            *Batch
+	d            *decoder.Decoder
+	requests     []*request // of the coming pass
+	reusable     []*request // memory for the requests of the pass after it
+	freeRequests []*request
+	rows         []decoder.Row
+	logits       []float32 // of the last pass; its members read them until the next
 }
 
 // A request is one member's part of a pass.
@@ -61,7 +61,7 @@ type request struct {
 	rows   []decoder.Row
 	logits []float32
 	err    error
-	run    chan []*request // all requests of a pass, for its leader; nil once a leader has run it
+	pass   chan []*request // all requests of a pass, for its leader; nil once a leader has run it
 }
 
 // New returns a batch over a target's decoder, without members.
@@ -177,11 +177,11 @@ func (b *Batch) startPass() {
 	}
 	b.waiting -= len(q.requests)
 	requests := q.requests
-	q.requests, q.spareRequests = q.spareRequests[:0], nil
+	q.requests, q.reusable = q.reusable[:0], nil
 	if b.trace != nil {
 		b.trace(q, requests)
 	}
-	requests[0].run <- requests
+	requests[0].pass <- requests
 }
 
 // Run waits for the other members and runs rows with theirs.
@@ -216,7 +216,7 @@ func (q *queue) enqueue(ctx context.Context, rows []decoder.Row) (r *request) {
 	if n := len(q.freeRequests); n > 0 {
 		r, q.freeRequests = q.freeRequests[n-1], q.freeRequests[:n-1]
 	} else {
-		r = &request{run: make(chan []*request, 1)}
+		r = &request{pass: make(chan []*request, 1)}
 	}
 	r.ctx, r.rows = ctx, rows
 	q.requests = append(q.requests, r)
@@ -227,7 +227,7 @@ func (q *queue) enqueue(ctx context.Context, rows []decoder.Row) (r *request) {
 
 // recycle keeps the memory of a request for reuse. b.mu is held.
 func (q *queue) recycle(r *request) {
-	*r = request{run: r.run}
+	*r = request{pass: r.pass}
 	q.freeRequests = append(q.freeRequests, r)
 }
 
@@ -235,7 +235,7 @@ func (q *queue) recycle(r *request) {
 // ctx ends before the pass starts, it cancels r.
 func (q *queue) wait(ctx context.Context, r *request) error {
 	select {
-	case requests := <-r.run:
+	case requests := <-r.pass:
 		q.runAsLeader(requests)
 		return nil
 	case <-ctx.Done():
@@ -243,7 +243,7 @@ func (q *queue) wait(ctx context.Context, r *request) error {
 	if q.cancel(r) {
 		return ctx.Err()
 	}
-	q.runAsLeader(<-r.run)
+	q.runAsLeader(<-r.pass)
 	return nil
 }
 
@@ -269,10 +269,10 @@ func (q *queue) runAsLeader(requests []*request) {
 	}
 	q.runPass(requests)
 	for _, other := range requests[1:] {
-		other.run <- nil
+		other.pass <- nil
 	}
 	q.b.mu.Lock()
-	q.spareRequests = requests
+	q.reusable = requests
 	q.b.mu.Unlock()
 }
 

@@ -21,7 +21,7 @@ const (
 // A Comparison compares two variants over the same utterances: their results and their
 // costs.
 type Comparison struct {
-	Variants     Pair[int]       `json:"arms"`              // indices
+	Variants     Pair[int]       `json:"arms"`              // indices of the variants
 	Names        Pair[string]    `json:"names"`             // names of the runs
 	Verdict      Verdict         `json:"verdict"`           // identical, different or inconclusive
 	Utterances   int             `json:"utterances"`        // with a hypothesis in both variants

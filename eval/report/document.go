@@ -93,7 +93,7 @@ func (d *Document) Verdict() Verdict {
 type variantsJSON struct {
 	Schema   string        `json:"schema"`  // name and version of this format
 	Verdict  Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
-	Variants []*Score      `json:"arms"`    // in the order requested
+	Variants []*Score      `json:"arms"`    // in the order requested; variants had that name earlier
 	Pairs    []*Comparison `json:"pairs"`   // each variant with the first, then with the first of its precision
 }
 

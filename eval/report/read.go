@@ -60,7 +60,7 @@ type Files struct {
 const maxLine = 32 << 20
 
 // VariantsFile lists the record files of a comparison of several variants, without .jsonl, in
-// the order of the variants. It is in the same directory.
+// the order of the variants. It is in the same directory. The file has the earlier name of variants.
 const VariantsFile = "arms.json"
 
 // Find returns the files that a command line argument means: the file itself; for a

@@ -113,7 +113,7 @@ func (f Format) Fit(w, importance []float32) Grid {
 		return f.grid(0, 0)
 	}
 	best, least := f.grid(0, 0), float32(math.Inf(1))
-	try := func(g Grid) {
+	consider := func(g Grid) {
 		if e := g.err(w, importance); e < least && g.scale != 0 {
 			best, least = g, e
 		}
@@ -121,15 +121,15 @@ func (f Format) Fit(w, importance []float32) Grid {
 	switch f {
 	case Int4: // a negative scale reverses the range -8 … 7
 		for _, reach := range []float32{6.4, 6.8, 7.1, 7.35, 7.6, 7.9, 8.2, 8.6, 9.1, 9.7} {
-			try(f.grid(most/reach, 0))
-			try(f.grid(-most/reach, 0))
+			consider(f.grid(most/reach, 0))
+			consider(f.grid(-most/reach, 0))
 		}
 	case Int4Z:
 		for _, reach := range []float32{14.6, 15, 15.5, 16, 16.6, 17.3, 18.1, 19, 20} {
 			s := (hi - lo) / reach
 			zero := (15*s - hi - lo) / 2 / s // clipping is shared by both ends
 			for _, move := range []float32{-0.6, 0, 0.6} {
-				try(f.grid(s, uint8(clamp(zero+move, 0, 15))))
+				consider(f.grid(s, uint8(clamp(zero+move, 0, 15))))
 			}
 		}
 	}

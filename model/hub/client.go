@@ -283,10 +283,10 @@ func (e *temporaryError) Unwrap() error { return e.error }
 
 // retry tries until what went wrong will not pass by itself, or has been tried often enough
 // in a row without progress.
-func (c *Client) retry(ctx context.Context, file string, try func() (progress bool, err error)) error {
+func (c *Client) retry(ctx context.Context, file string, do func() (progress bool, err error)) error {
 	attempts := cmp.Or(c.attempts, 5)
 	for attempt := 1; ; attempt++ {
-		progress, err := try()
+		progress, err := do()
 		if progress {
 			attempt = 1
 		}

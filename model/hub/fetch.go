@@ -229,12 +229,12 @@ func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), er
 	if err != nil {
 		return nil, err
 	}
-	for try := 0; ; try++ {
+	for attempt := 0; ; attempt++ {
 		locked, err := output.TryLock(f)
 		if locked {
 			return func() { f.Close() }, nil
 		}
-		if try == 0 && err == nil {
+		if attempt == 0 && err == nil {
 			c.notify("%s: another process downloads it: waiting", file)
 		}
 		if err == nil {
