@@ -253,7 +253,8 @@ func (m *mkvReader) fits(at int64, id, length uint64) error {
 	case length <= uint64(max(0, left)):
 		return nil
 	case m.inCluster: // more clusters may follow
-		return malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), fmt.Sprintf("at most %d bytes", left), "%d", length)
+		thing := fmt.Sprintf("Matroska element %x at byte %d", id, at)
+		return malformed(thing, fmt.Sprintf("at most %d bytes", left), "%d", length)
 	}
 	m.cut = true
 	return io.EOF

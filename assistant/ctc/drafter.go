@@ -215,11 +215,13 @@ func (d *drafter) draft(limit int) {
 		d.search.word = append(d.search.word, t.Bytes(k)...)
 	}
 	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.committed.timestampRun > 0
-	d.found, d.plan.ended = d.search.continuation(d.found[:0], &d.aligner, d.committed.state, lettersPerToken*min(limit, most)+settleFrames)
+	letters := lettersPerToken*min(limit, most) + settleFrames
+	d.found, d.plan.ended = d.search.continuation(d.found[:0], &d.aligner, d.committed.state, letters)
 	if len(d.found) == 0 && d.plan.ended {
 		return
 	}
-	if d.timestamps && d.committed.timestampRun == 1 && d.committed.tokens > 1 { // the end of a segment is the start of the next
+	if d.timestamps && d.committed.timestampRun == 1 && d.committed.tokens > 1 {
+		// The end of a segment is the start of the next.
 		d.append(d.committed.lastTimestamp, likely)
 	}
 	for i := len(d.found) - 1; i > 0 && !d.plan.ended; i-- { // a part of a word would have other tokens than the word
@@ -246,13 +248,13 @@ func (d *drafter) append(k Token, logProb float32) {
 func (d *drafter) spell() {
 	t := d.a.tokenizer
 	d.plan.text, d.plan.bounds = d.plan.text[:0], d.plan.bounds[:0]
-	starts := d.aligner.last == 0
-	continues := !starts && len(d.committed.inWord) > 0 && d.committed.timestampRun == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
+	starts, space := d.aligner.last == 0, len(d.found) > 0 && d.a.alphabet.runes[d.found[0].symbol] == ' '
+	continues := !starts && len(d.committed.inWord) > 0 && d.committed.timestampRun == 0 && !space
 	before := 0
 	if continues {
 		d.plan.text, before = append(d.plan.text, d.search.word...), len(d.search.word)
 	}
-	if starts && len(d.found) > 0 && d.a.alphabet.runes[d.found[0].symbol] != ' ' {
+	if starts && len(d.found) > 0 && !space {
 		d.plan.text = append(d.plan.text, ' ')
 	}
 	for _, l := range d.found {

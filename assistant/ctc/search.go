@@ -98,7 +98,9 @@ type foundLetter struct {
 // letters or to the end of the frames. It reports whether it reached the end.
 func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
 	f := a.frames
-	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, onlyLetters: s.ended || s.spelled != nil, blank: never, last: never})
+	s.texts = append(s.texts[:0], text{
+		symbol: int32(a.last), frame: -1, state: state, onlyLetters: s.ended || s.spelled != nil, blank: never, last: never,
+	})
 	s.active = append(s.active[:0], 0)
 	limit := f.N
 	for i := a.start(); i < limit; i++ {

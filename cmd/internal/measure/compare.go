@@ -175,9 +175,11 @@ func (v *compareCommand) check(files []string) error {
 func (v *compareCommand) checkSearch() error {
 	switch assisted := slices.ContainsFunc(v.settings, func(s setting) bool { return s.assisted }); {
 	case assisted && v.opt.BeamSize > 1:
-		return cli.Usagef("--beam-size %d searches, and a search drafts nothing: leave it out, or compare --precision f16,int8", v.opt.BeamSize)
+		return cli.Usagef("--beam-size %d searches, and a search drafts nothing: leave it out, or compare --precision f16,int8",
+			v.opt.BeamSize)
 	case assisted && v.opt.BestOf > 1 && v.opt.Temperatures[0] > 0:
-		return cli.Usagef("--best-of %d samples several texts, and those draft nothing: leave it out, or compare --precision f16,int8", v.opt.BestOf)
+		return cli.Usagef("--best-of %d samples several texts, and those draft nothing: leave it out, or compare "+
+			"--precision f16,int8", v.opt.BestOf)
 	}
 	return nil
 }

@@ -196,9 +196,11 @@ func verdict(d *report.Document) error {
 	}
 	for _, c := range d.Comparisons {
 		if n := c.Missing; n > 0 && c.Utterances == 0 {
-			faults = append(faults, fmt.Sprintf("%s and %s have no id in common: want the ids of records.jsonl", c.Names.Baseline, c.Names.Assisted))
+			faults = append(faults, fmt.Sprintf("%s and %s have no id in common: want the ids of records.jsonl",
+				c.Names.Baseline, c.Names.Assisted))
 		} else if n > 0 {
-			faults = append(faults, fmt.Sprintf("%s in only one of %s and %s", show.Some(n, "utterance"), c.Names.Baseline, c.Names.Assisted))
+			faults = append(faults, fmt.Sprintf("%s in only one of %s and %s",
+				show.Some(n, "utterance"), c.Names.Baseline, c.Names.Assisted))
 		}
 	}
 	if len(d.Scores) > 0 {

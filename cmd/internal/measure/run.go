@@ -35,7 +35,8 @@ type datasetRun struct {
 
 // addDecoding adds the flags that can change the records.
 func (r *datasetRun) addDecoding(c *cobra.Command) {
-	r.textFlags = cli.AddFlags(c, r.model.Register, r.model.Assistant.RegisterResearch, r.sound.Register, cli.DecodingFlags(&r.decoding, 0))
+	r.textFlags = cli.AddFlags(c, r.model.Register, r.model.Assistant.RegisterResearch, r.sound.Register,
+		cli.DecodingFlags(&r.decoding, 0))
 }
 
 // openData opens the dataset, and checks that results can be written, before hours of work.

@@ -219,7 +219,8 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 }
 
 // errNoAssistant is the error of a comparison without drafts.
-var errNoAssistant = cli.Usagef("there is nothing to compare without an assistant: no drafting head fits this model's encoder; %s", nameOne)
+var errNoAssistant = cli.Usagef(
+	"there is nothing to compare without an assistant: no drafting head fits this model's encoder; %s", nameOne)
 
 // nameOne ends the error of a comparison without drafts.
 const nameOne = "name an assistant with --assistant (self, ngram, bigram or a directory), text to draft from with " +
