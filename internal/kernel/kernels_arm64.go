@@ -67,31 +67,15 @@ func setNEON() set {
 		vector: vectorOps{
 			add: byStep(4, addNEON, addRef), maxInto: byStep(4, maxIntoNEON, maxIntoRef),
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
-			gelu: func(x []float32) {
-				n := len(x) &^ 3
-				geluRef(x[n:])
-				if n > 0 {
-					geluNEON(&x[0], n)
-				}
-			},
-			norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
-			log10: byNumber(4, log10NEON, log10Ref),
+			gelu: geluOfNEON, norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
+			log10: byNumber(4, log10NEON, log10Ref), fold: foldOfNEON, squares: squaresOfNEON, dots: dotsOfNEON,
 			chain: func(dst, w, x []float32) {
 				clear(dst)
 				floats(dst, w, len(w), 1, x, hint{})
 			},
-			fold: func(sum0, difference0, sum1, difference1, x, y []float32) {
-				if n := len(x) / (2 * Lanes); n > 0 {
-					foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
-				}
-			},
-			squares: func(dst, c0, c1, s0, s1 []float32) {
-				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
-			},
 			scaleLogMel: byNumber(4, func(to, x *float32, n int, least float32) {
 				scaleLogMelNEON(to, x, n, least, 4)
 			}, scaleLogMelRef),
-			dots:            dotsOfNEON,
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},
@@ -258,6 +242,27 @@ func transposeWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) 
 	transposeWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
 		transposeNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
 	})(to, from, stride, rows, cols, 0)
+}
+
+// geluOfNEON is geluRef.
+func geluOfNEON(x []float32) {
+	n := len(x) &^ 3
+	geluRef(x[n:])
+	if n > 0 {
+		geluNEON(&x[0], n)
+	}
+}
+
+// foldOfNEON is foldRef.
+func foldOfNEON(sum0, difference0, sum1, difference1, x, y []float32) {
+	if n := len(x) / (2 * Lanes); n > 0 {
+		foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
+	}
+}
+
+// squaresOfNEON is squaresRef.
+func squaresOfNEON(dst, c0, c1, s0, s1 []float32) {
+	squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 }
 
 // expSumOfNEON is expSumRef.

@@ -63,6 +63,17 @@ func scoreTall() {
 		VMOVUPS(Mem{Base: scales, Disp: 64 * v}, z(v))
 	}
 	Load(Param("dstStride"), to)
+	finishScores(dst, to, rows, limit)
+	ADDQ(U32(4*64), dst)
+	ADDQ(U32(4*64), scales)
+	TESTQ(panels, panels)
+	JNZ(ref("panel"))
+	VZEROUPPER()
+	release()
+}
+
+// finishScores generates the scores of a panel from its sums. The scales of its keys are in the first four registers.
+func finishScores(dst, stride, rows, limit reg.GPPhysical) {
 	MOVQ(dst, outRow)
 	XORQ(row, row)
 	label("row")
@@ -81,16 +92,10 @@ func scoreTall() {
 	VMAXPS(z(8), z(6), z(6))
 	VMAXPS(z(10), z(6), z(6))
 	VMOVUPS(z(6), Mem{Base: rows, Index: row, Scale: 1})
-	ADDQ(to, outRow)
+	ADDQ(stride, outRow)
 	ADDQ(U32(rowBytes), row)
 	CMPQ(row, limit)
 	JLT(ref("row"))
-	ADDQ(U32(4*64), dst)
-	ADDQ(U32(4*64), scales)
-	TESTQ(panels, panels)
-	JNZ(ref("panel"))
-	VZEROUPPER()
-	release()
 }
 
 // scoreProducts generates the products of a panel, and goes on to the next.
@@ -147,24 +152,29 @@ func mixTall() {
 	label("last")
 	addBlock("end", out, units, unit, limit)
 
+	divideOutputs(out, unit, limit)
+	VZEROUPPER()
+	release()
+}
+
+// divideOutputs generates the outputs over the total of each row.
+func divideOutputs(out, total, limit reg.GPPhysical) {
 	Load(Param("dst"), outRow)
 	Load(Param("dstStride"), reg.RCX)
-	Load(Param("total"), unit)
+	Load(Param("total"), total)
 	XORQ(row, row)
 	label("divide")
-	VBROADCASTSS(Mem{Base: unit}, z(0))
+	VBROADCASTSS(Mem{Base: total}, z(0))
 	for v := range 4 {
 		VMOVUPS(Mem{Base: out, Index: row, Scale: 8, Disp: 64 * v}, z(1+v))
 		VDIVPS(z(0), z(1+v), z(1+v))
 		VMOVUPS(z(1+v), Mem{Base: outRow, Disp: 64 * v})
 	}
 	ADDQ(reg.RCX, outRow)
-	ADDQ(U32(4), unit)
+	ADDQ(U32(4), total)
 	ADDQ(U32(32), row)
 	CMPQ(row, limit)
 	JLT(ref("divide"))
-	VZEROUPPER()
-	release()
 }
 
 // mixProducts generates the products of a block, of which so many quarters are left, and

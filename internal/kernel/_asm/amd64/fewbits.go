@@ -120,30 +120,7 @@ func groups512(d groupSums) {
 	label("loop")
 	d.begin(zero)
 	d.expand(d)
-	for v := range vectors {
-		scale, m := ZMM(), Mem{Base: d.wScale, Disp: 16 * d.scale * v}
-		switch d.scale {
-		case 1:
-			VPMOVZXBD(m, scale)
-			VPSLLD(U8(23), scale, scale)
-		case 2:
-			VCVTPH2PS(m, scale)
-		default:
-			VMOVUPS(m, scale)
-		}
-		for r := range d.rows {
-			i := r*vectors + v
-			by := ZMM()
-			VMULPS_BCST(d.rowScale(r), scale, by)
-			VCVTDQ2PS(d.ints[i], d.ints[i])
-			if kept {
-				VFMADD231PS(by, d.ints[i], acc[i])
-				continue
-			}
-			VFMADD213PS(d.sum(0, 16*i), by, d.ints[i])
-			VMOVUPS(d.ints[i], d.sum(0, 16*i))
-		}
-	}
+	d.addScaled(acc, kept)
 	d.next()
 	ADDQ(U32(uint32(d.codes)), d.u)
 	ADDQ(U32(uint32(d.scale*panel)), d.wScale)
@@ -158,6 +135,34 @@ func groups512(d groupSums) {
 		}
 	}
 	ret()
+}
+
+// addScaled generates the sums of a group times its scales, added to those before: in acc if they are kept in registers.
+func (d groupSums) addScaled(acc []reg.VecVirtual, kept bool) {
+	for v := range panel / 16 {
+		scale, m := ZMM(), Mem{Base: d.wScale, Disp: 16 * d.scale * v}
+		switch d.scale {
+		case 1:
+			VPMOVZXBD(m, scale)
+			VPSLLD(U8(23), scale, scale)
+		case 2:
+			VCVTPH2PS(m, scale)
+		default:
+			VMOVUPS(m, scale)
+		}
+		for r := range d.rows {
+			i := r*(panel/16) + v
+			by := ZMM()
+			VMULPS_BCST(d.rowScale(r), scale, by)
+			VCVTDQ2PS(d.ints[i], d.ints[i])
+			if kept {
+				VFMADD231PS(by, d.ints[i], acc[i])
+				continue
+			}
+			VFMADD213PS(d.sum(0, 16*i), by, d.ints[i])
+			VMOVUPS(d.ints[i], d.sum(0, 16*i))
+		}
+	}
 }
 
 // begin sets the sums of a group to what cancels the offset of the weights. In more lies

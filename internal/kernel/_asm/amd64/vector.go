@@ -69,7 +69,6 @@ func (g *gen) byNumber(name string, op func(...Op)) {
 // other, most of what the processor looks ahead at waits for the step before. If many results may
 // be 0, flush computes those apart: a product that is too small to be represented takes 500 times as long.
 func (g *gen) exp(x, low vec, flush bool) {
-	const notLess, least = 0x15, -151 // also NaN; e^x rounds to 0 for all smaller n
 	t, n, p := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
 	each := func(f func(i int)) {
 		for i := range x {
@@ -99,19 +98,25 @@ func (g *gen) exp(x, low vec, flush bool) {
 	for _, coef := range append(constants.Exp[1:], 1, 1) {
 		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, x[i], p[i]) })
 	}
+	g.timesPower(x, p, t, n, flush)
+}
+
+// timesPower sets x to p·2ⁿ. t is n + RoundShift.
+func (g *gen) timesPower(x, p, t, n vec, flush bool) {
+	const notLess, least = 0x15, -151 // also NaN; e^x rounds to 0 for all smaller n
 	if g.isWide() {
-		each(func(i int) {
+		for i := range x {
 			if flush {
 				VCMPPS_BCST(U8(notLess), g.constant(least), n[i], reg.K2)
 				VSCALEFPS_Z(n[i], p[i], reg.K2, x[i])
 			} else {
 				VSCALEFPS(n[i], p[i], x[i])
 			}
-		})
+		}
 		return
 	}
 	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
-	each(func(i int) {
+	for i := range x {
 		h := g.like(t[i])
 		if flush {
 			VCMPPS(U8(notLess), g.constant(constants.RoundShift+least), t[i], h)
@@ -126,7 +131,7 @@ func (g *gen) exp(x, low vec, flush bool) {
 			VMULPS(e, p[i], p[i])
 		}
 		VMOVAPS(p[i], x[i])
-	})
+	}
 }
 
 // like returns a register of the size of r.
