@@ -138,7 +138,7 @@ func (s *search) step(ctx context.Context) (enough bool, err error) {
 		b.session.buildRows(nil)
 		s.rows = append(s.rows, b.session.rows...)
 	}
-	logits, err := s.o.Runner.Run(ctx, s.rows, &s.logits)
+	logits, err := s.o.Runner.StepInto(ctx, s.rows, &s.logits)
 	if err != nil {
 		return false, err
 	}

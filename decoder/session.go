@@ -53,10 +53,10 @@ type SessionOptions struct {
 // A Runner runs the rows of sessions. A *Decoder runs them at once, a schedule.Member
 // together with those of other members.
 type Runner interface {
-	// Run returns the logits [rows with logits][Vocab] of rows. They are valid until the
+	// StepInto runs rows and returns their logits, [rows with logits][Vocab]. They are valid until the
 	// caller's next call. They lie in buffer, which grows as needed, or in memory of the
 	// runner, which saves a copy.
-	Run(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error)
+	StepInto(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error)
 }
 
 // A Session decodes one window once: it verifies drafts and holds the kept tokens. It
@@ -139,7 +139,7 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 		s.buffer = s.d.logits.Get(func() []float32 { return []float32{} })
 	}
 	var err error
-	if s.lastLogits, err = s.o.Runner.Run(ctx, s.rows, &s.buffer); err != nil {
+	if s.lastLogits, err = s.o.Runner.StepInto(ctx, s.rows, &s.buffer); err != nil {
 		return nil, err
 	}
 	began := time.Now()

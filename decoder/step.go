@@ -59,8 +59,8 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) error 
 	return d.stepRecording(ctx, rows, logits, nil)
 }
 
-// Run is Step with a buffer for logits that grows as needed: see Runner.
-func (d *Decoder) Run(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error) {
+// StepInto is Step with a buffer for logits that grows as needed: see Runner.
+func (d *Decoder) StepInto(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error) {
 	n := d.Logits(rows)
 	if cap(*buffer) < n {
 		*buffer = make([]float32, n)

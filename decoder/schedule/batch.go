@@ -184,8 +184,8 @@ func (b *Batch) startPass() {
 	requests[0].pass <- requests
 }
 
-// Run waits for the other members and runs rows with theirs.
-func (s membership) Run(ctx context.Context, rows []decoder.Row, buffer *[]float32) ([]float32, error) {
+// StepInto waits for the other members and runs rows with theirs.
+func (s membership) StepInto(ctx context.Context, rows []decoder.Row, buffer *[]float32) ([]float32, error) {
 	q := s.q
 	var r *request
 	if !s.m.left {
@@ -281,7 +281,7 @@ func (q *queue) runAlone(ctx context.Context, rows []decoder.Row, buffer *[]floa
 	q.b.threads.beginPass()
 	defer q.b.threads.endPass()
 	defer q.reportPass(1, len(rows))
-	return q.d.Run(ctx, rows, buffer)
+	return q.d.StepInto(ctx, rows, buffer)
 }
 
 // runPass runs the rows of all requests together. A member's error, or the end of its
@@ -298,7 +298,7 @@ func (q *queue) runPass(requests []*request) {
 	for _, r := range requests {
 		q.rows = append(q.rows, r.rows...)
 	}
-	logits, err := q.d.Run(ctx, q.rows, &q.logits)
+	logits, err := q.d.StepInto(ctx, q.rows, &q.logits)
 	q.reportPass(len(requests), len(q.rows))
 	for _, r := range requests {
 		switch n := q.d.Logits(r.rows); {
@@ -308,7 +308,7 @@ func (q *queue) runPass(requests []*request) {
 			r.err = err
 		default:
 			var own []float32
-			r.logits, r.err = q.d.Run(r.ctx, r.rows, &own)
+			r.logits, r.err = q.d.StepInto(r.ctx, r.rows, &own)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestBatch(t *testing.T) {
 			defer s.Close()
 			var own []float32
 			for p, tok := range tokens[i] {
-				logits, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok, WantLogits: true}}, &own)
+				logits, err := m.StepInto(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok, WantLogits: true}}, &own)
 				if err != nil {
 					t.Errorf("member %d: %v", i, err)
 					return
@@ -147,7 +147,7 @@ func TestBatchErrors(t *testing.T) {
 		}
 		wg.Go(func() {
 			defer all[i].Leave()
-			_, errs[i] = all[i].Run(ctx, []decoder.Row{{Stream: d.NewStream(c), Token: 1, WantLogits: true}}, new([]float32))
+			_, errs[i] = all[i].StepInto(ctx, []decoder.Row{{Stream: d.NewStream(c), Token: 1, WantLogits: true}}, new([]float32))
 		})
 	}
 	wg.Wait()
@@ -186,13 +186,13 @@ func TestBatchDrafts(t *testing.T) {
 			var logits []float32
 			for range 2 {
 				for range n { // the first of all is a prompt
-					if _, err := queue.Run(t.Context(), []decoder.Row{{Stream: side, Position: side.Len(), Token: 1, WantLogits: true}}, &logits); err != nil {
+					if _, err := queue.StepInto(t.Context(), []decoder.Row{{Stream: side, Position: side.Len(), Token: 1, WantLogits: true}}, &logits); err != nil {
 						t.Error(err)
 					}
 				}
 				// Later rows without logits catch up on accepted tokens; they are no prompt.
 				rows := []decoder.Row{{Stream: own, Position: own.Len(), Token: 1}, {Stream: own, Position: own.Len() + 1, Token: 2, WantLogits: true}}
-				if _, err := members[i].Run(t.Context(), rows, &logits); err != nil {
+				if _, err := members[i].StepInto(t.Context(), rows, &logits); err != nil {
 					t.Error(err)
 				}
 			}
@@ -219,7 +219,7 @@ func TestBatchWithdraws(t *testing.T) {
 		defer m.Leave()
 		s := d.NewStream(c)
 		defer s.Close()
-		_, err := m.Run(ctx, []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, new([]float32))
+		_, err := m.StepInto(ctx, []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, new([]float32))
 		return err
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -277,7 +277,7 @@ func TestBatchEncode(t *testing.T) {
 			ended = true
 		default:
 			s.Cut(0)
-			if _, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, &logits); err != nil {
+			if _, err := m.StepInto(t.Context(), []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, &logits); err != nil {
 				t.Fatal(err)
 			}
 			passes.Add(1)
@@ -310,7 +310,7 @@ func TestBatchWindowsFirst(t *testing.T) {
 	s := d.NewStream(cross(t, d, 1))
 	err := b.WithAllThreads(t.Context(), func(between func()) error {
 		go func() {
-			_, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, new([]float32))
+			_, err := m.StepInto(t.Context(), []decoder.Row{{Stream: s, Token: 1, WantLogits: true}}, new([]float32))
 			passed.Store(true)
 			stepped <- err
 		}()
@@ -385,7 +385,7 @@ func TestBatchStranger(t *testing.T) {
 	ask := func(o decoder.Runner, token tokenizer.Token, own *[]float32) []float32 {
 		s := d.NewStream(c)
 		defer s.Close()
-		logits, err := o.Run(t.Context(), []decoder.Row{{Stream: s, Token: token, WantLogits: true}}, own)
+		logits, err := o.StepInto(t.Context(), []decoder.Row{{Stream: s, Token: token, WantLogits: true}}, own)
 		if err != nil {
 			t.Error(err)
 		}
@@ -439,7 +439,7 @@ func TestBatchAllocates(t *testing.T) {
 	step := func(i int) error {
 		streams[i].Cut(0)
 		rows[i][0] = decoder.Row{Stream: streams[i], Token: 1, WantLogits: true}
-		_, err := members[i].Run(t.Context(), rows[i][:], &own[i])
+		_, err := members[i].StepInto(t.Context(), rows[i][:], &own[i])
 		return err
 	}
 	go func() {

@@ -3,7 +3,7 @@
 // windows that wait for one.
 //
 //	[Batch.WithAllThreads] ─▶ one window at a time ─────────┐ take turns
-//	[Member.Run]           ─▶ rows of all members, one pass ─┘
+//	[Member.StepInto]      ─▶ rows of all members, one pass ─┘
 //
 // To use it, make a [Batch] with [New]. Each goroutine that decodes a window calls
 // [Batch.Join], passes the [Member] to its session as decoder.SessionOptions.Runner, and
