@@ -126,14 +126,7 @@ func (p *Pairs) Comparison() *Comparison {
 	c.decode = slices.Sorted(slices.Values(t.times.decode))
 	t.countErrors()
 	c.Acceptance = p.acceptance(c.Utterances)
-	switch c.Verdict = Identical; {
-	case t.free:
-		c.Verdict = Free
-	case c.Different > 0:
-		c.Verdict = Different
-	case c.Acceptance.Drafted == 0 && a.score.Drafting.Drafted == 0: // in neither; also if there are no utterances
-		c.Verdict = Inconclusive
-	}
+	c.Verdict = t.verdict()
 	if t.tokens.Ref() > 0 {
 		c.Divergence = &Divergence{t.tokens.Ref(), t.tokens.Errors(), t.tokens.Rate()}
 	}
@@ -142,6 +135,18 @@ func (p *Pairs) Comparison() *Comparison {
 	}
 	c.Differences = c.Differences[:min(len(c.Differences), maxDifferences)]
 	return c
+}
+
+func (t *tally) verdict() Verdict {
+	switch {
+	case t.free:
+		return Free
+	case t.Different > 0:
+		return Different
+	case t.Acceptance.Drafted == 0 && t.pairs.Baseline.score.Drafting.Drafted == 0: // in neither; also without utterances
+		return Inconclusive
+	}
+	return Identical
 }
 
 // A tally sums up the pairs of a comparison.
