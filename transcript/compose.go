@@ -36,7 +36,7 @@ func (c composer) compose(parts []part) (all []cue) {
 	free := map[string]float64{} // when the next cue of a speaker may start
 	latest, spoken := math.Inf(-1), math.Inf(-1)
 	for from, to := 0, 0; from < len(parts); from = to {
-		for to = from + 1; to < len(parts) && parts[to].speaker == parts[from].speaker && !parts[to].named; to++ {
+		for to = from + 1; to < len(parts) && parts[to].continues(parts[from]); to++ {
 		}
 		speaker := parts[from].speaker
 		at, ok := free[speaker]
@@ -49,7 +49,7 @@ func (c composer) compose(parts []part) (all []cue) {
 		c.words, c.next = parts[from:to], math.Inf(1)
 		end := newCue(c.words, from).end
 		for _, p := range parts[to:] {
-			if p.start >= end {
+			if p.start >= end || p.fixed {
 				c.next = p.start
 				break
 			}
@@ -58,7 +58,35 @@ func (c composer) compose(parts []part) (all []cue) {
 		free[speaker] = at
 		latest, spoken = max(latest, at), max(spoken, end)
 	}
+	byStart(all)
+	for i := range len(all) - 1 {
+		if next := all[i+1]; next.parts[0].fixed && !all[i].parts[0].fixed && next.start > all[i].start {
+			all[i].end = min(all[i].end, next.start)
+		}
+	}
 	return all
+}
+
+// continues reports whether p may be in a cue with what is before it.
+func (p part) continues(before part) bool {
+	return p.speaker == before.speaker && !p.named && (p.segment == before.segment || !p.fixed && !before.fixed)
+}
+
+// fix makes the parts of fixed segments last as long as these.
+func (t *Transcript) fix(parts []part) {
+	for i := range parts {
+		p, s := &parts[i], t.Segments[parts[i].segment]
+		if p.fixed = s.Fixed; !p.fixed {
+			continue
+		}
+		p.start, p.end = min(max(p.start, s.Start), s.End), min(max(p.end, s.Start), s.End)
+		if i == 0 || parts[i-1].segment != p.segment {
+			p.start = s.Start
+		}
+		if i+1 == len(parts) || parts[i+1].segment != p.segment {
+			p.end = s.End
+		}
+	}
 }
 
 // composeTurn appends the cues of the words, of which the first is part from. None starts before free; it
@@ -72,14 +100,20 @@ func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64
 		}
 		c.columns, c.spaces = append(c.columns, columns(text)), append(c.spaces, columns(space))
 	}
-	first := 0
-	for _, to := range c.cuts() {
+	first, ends := 0, []int{len(c.words)}
+	if !c.words[0].fixed {
+		ends = c.cuts()
+	}
+	for _, to := range ends {
 		one := newCue(slices.Clone(c.words[first:to]), from+first)
 		for _, line := range c.fold(first, to) {
 			one.parts[line-first].newline = true
 		}
 		text, _, _ := one.text()
 		// Whole milliseconds, as they are written, leave the time to read and the gaps intact.
+		if one.parts[0].fixed {
+			return append(all, one), one.end + c.gap
+		}
 		spoken, next, read := wholeMS(one.end), wholeMS(c.after(to)), math.Ceil(1000*columns(text)/c.cps)/1000
 		one.start = wholeMS(max(one.start, free))
 		one.end = max(one.start+c.shortest, one.start+read, spoken)

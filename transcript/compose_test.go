@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,5 +111,44 @@ func TestSpeakers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRows: the rows of an editor are the subtitles of SRT, each with its words; fixed segments stay as they are, and
+// what is beside them has the rest of the time.
+func TestRows(t *testing.T) {
+	words := func(from float64, texts ...string) (list []Word) {
+		for i, text := range texts {
+			list = append(list, Word{Word: " " + text, Start: from + 0.3*float64(i), End: from + 0.3*float64(i+1)})
+		}
+		return list
+	}
+	tr := &Transcript{Duration: 20, Segments: []Segment{
+		{Words: words(0, "Nobody", "had", "measured", "it,")},
+		{Start: 1, End: 4.5, Fixed: true, Words: words(1.2, "since", "it", "was", "1", ",000", "years", "old.")},
+		{Words: words(3.3, "It", "leans.")},
+		{Speaker: "Ann", Words: words(8, "Does", "it,", "this", "wall", "of", "which", "nobody", "ever", "thought", "until", "now,", "really", "lean?")},
+	}}
+	tr.Segments[1].Words[4].Word = ",000"
+	rows := Subtitles{Composed: true, MaxCPS: 10, Unnamed: true}.Rows(tr)
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%.2f-%.2f %q %d+%d %v %.1f %v %v %v\n", r.Start, r.End, r.Text, r.First, r.Words, r.Lines, r.CPS, r.Fast, r.Long, r.Fixed)
+	}
+	const want = `0.00-1.00 "Nobody had measured it," 0+4 [] 23.0 true false false
+1.00-4.50 "since it was 1,000 years old." 4+7 [] 8.3 false false true
+4.58-5.58 "It leans." 11+2 [] 9.0 false false false
+8.00-15.00 "Does it, this wall of which nobody\never thought until now, really lean?" 13+13 [20] 10.0 false false false
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	var srt strings.Builder
+	o := Options{Subtitles: Subtitles{Composed: true, MaxCPS: 10, Unnamed: true}}
+	if err := o.Write(&srt, SRT, tr); err != nil || strings.Count(srt.String(), "-->") != len(rows) || strings.Contains(srt.String(), "Ann") {
+		t.Errorf("%v %s", err, srt.String())
+	}
+	if rows := (Subtitles{Composed: true, MaxLineWidth: 12, MaxLineCount: 1}).Rows(tr); !rows[1].Long || !rows[1].Fixed {
+		t.Errorf("a fixed row that is too wide: %v", rows)
 	}
 }

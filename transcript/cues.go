@@ -79,10 +79,11 @@ func (o Subtitles) cues(t *Transcript, names bool, perSecond float64) []cue {
 	case o.Composed:
 		c := o.composer()
 		parts, cut = t.wordParts(columns, c.width), c.compose
+		t.fix(parts)
 	case timed || o.MaxLineWidth > 0 || o.MaxWordsPerLine > 0:
 		parts = t.wordParts(characters, float64(o.MaxLineWidth))
 	}
-	all, names := cut(parts), names && o.Dash == ""
+	all, names := cut(parts), names && o.Dash == "" && !o.Unnamed
 	for names && nameSpeakers(all, parts) {
 		all = cut(parts)
 	}

@@ -15,7 +15,10 @@ type part struct {
 	text       string  // with the white space before it
 	start, end float64 // s
 	speaker    string
-	segment    int    // index of its segment
+	segment    int // index of its segment
+	word       int // index of its first word among all of the transcript, in wordParts; of which it has words
+	words      int
+	fixed      bool   // its segment is one cue, as it is
 	named      bool   // begins a cue with the name of its speaker
 	newline    bool   // begins a line, but not the first one of its cue
 	dash       string // begins the line of one of two speakers in a cue
@@ -47,21 +50,28 @@ type measure func(text string) float64
 // times of words, its words share its time by their lengths. A part that is wider than width is cut where a
 // line may break; 0 means no limit.
 func (t *Transcript) wordParts(size measure, width float64) (parts []part) {
+	before := 0 // words of the segments before
 	for i, s := range t.Segments {
 		words := s.Words
 		if tokenizer.Strip(JoinWords(words)) == "" {
 			words = estimatedWords(s)
 		}
 		space := "" // white space at the end of a word precedes the next one
+		n, bytes := 0, 0
 		for _, w := range joined(words, separable) {
+			first := n
+			for bytes += len(w.Word); n < len(words) && bytes > 0; n++ {
+				bytes -= len(words[n].Word)
+			}
 			text := inOneLine(space + w.Word)
 			core := strings.TrimRightFunc(text, unicode.IsSpace)
 			if space = text[len(core):]; core == "" {
 				continue
 			}
-			p := part{text: core, start: w.Start, end: w.End, speaker: inOneLine(s.Speaker), segment: i}
+			p := part{text: core, start: w.Start, end: w.End, speaker: inOneLine(s.Speaker), segment: i, word: before + first, words: n - first}
 			parts = append(parts, p.cut(size, width)...)
 		}
+		before += len(words)
 	}
 	return parts
 }

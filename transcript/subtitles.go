@@ -45,6 +45,9 @@ type Subtitles struct {
 	// subtitles.
 	Dash string
 
+	// Unnamed leaves out the names of speakers, who still have subtitles of their own. VTT has no voice tags then.
+	Unnamed bool
+
 	// MinDuration is how long a subtitle stays at least, MaxDuration at most. 0 means 1 s and 7 s.
 	MinDuration, MaxDuration time.Duration
 }
@@ -54,6 +57,47 @@ func (o Subtitles) Durations() (least, most time.Duration) {
 	return max(0, cmp.Or(o.MinDuration, time.Second)), max(0, cmp.Or(o.MaxDuration, 7*time.Second))
 }
 
+// A Row is a subtitle as an editor shows it.
+type Row struct {
+	Start float64 `json:"start"` // s
+	End   float64 `json:"end"`   // s
+	Text  string  `json:"text"`  // as SRT has it
+
+	First int   `json:"first"` // index of its first word among all of the transcript
+	Words int   `json:"words"` // how many it has
+	Lines []int `json:"lines"` // indices of the words that begin a line, but the first
+
+	CPS   float64 `json:"cps"`   // columns to read in a second
+	Fast  bool    `json:"fast"`  // more than MaxCPS
+	Long  bool    `json:"long"`  // has too many lines, or too wide ones
+	Fixed bool    `json:"fixed"` // was made by hand: Segment.Fixed
+}
+
+// Rows returns the subtitles of t as SRT has them, each with the words that it is made of. For Composed.
+func (o Subtitles) Rows(t *Transcript) []Row {
+	c, rows := o.composer(), []Row{}
+	for _, one := range o.cues(t, true, 1000) {
+		text, _, _ := one.text()
+		row := Row{Start: one.start, End: one.end, Text: text, First: math.MaxInt, Lines: []int{}, Fixed: one.parts[0].fixed}
+		row.CPS, row.Fast = RoundTime(columns(text)/(one.end-one.start)), c.hurries(one, text)
+		for i, p := range one.parts {
+			row.First, row.Words = min(row.First, p.word), max(row.Words, p.word+p.words)
+			if i > 0 && (p.newline || p.dash != "") {
+				row.Lines = append(row.Lines, p.word)
+			}
+		}
+		row.Words -= row.First
+		row.Long = len(row.Lines) >= c.lines || slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return columns(line) > c.width })
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// hurries reports whether a cue with that text is too short to be read.
+func (c composer) hurries(one cue, text string) bool {
+	return columns(text) > c.cps*(one.end-one.start)+0.01
+}
+
 // Hurried returns how many of the subtitles of t must be read faster than cps, which is MaxCPS or its default, and how
 // many there are. In VTT alone, names of speakers are not read.
 func (o Subtitles) Hurried(t *Transcript, formats []Format) (hurried, all int, cps float64) {
@@ -61,7 +105,7 @@ func (o Subtitles) Hurried(t *Transcript, formats []Format) (hurried, all int, c
 	c := o.composer()
 	names := slices.Contains(formats, SRT) || slices.Contains(formats, ASS)
 	for _, cue := range o.cues(t, names, 1000) {
-		if text, _, _ := cue.text(); columns(text) > c.cps*(cue.end-cue.start)+0.01 {
+		if text, _, _ := cue.text(); c.hurries(cue, text) {
 			hurried++
 		}
 		all++
@@ -70,7 +114,7 @@ func (o Subtitles) Hurried(t *Transcript, formats []Format) (hurried, all int, c
 }
 
 // Presets returns the names of the sets of rules that [Preset] knows.
-func Presets() []string { return []string{"bbc", "netflix", "ted"} }
+func Presets() []string { return []string{"bbc", "netflix", "ted", "youtube", "shorts"} }
 
 // Preset returns subtitles by the public rules of a broadcaster or service, for English and languages like it. What
 // its rules leave open is as without them.
@@ -82,6 +126,8 @@ func Presets() []string { return []string{"bbc", "netflix", "ted"} }
 // (partnerhelp.netflixstudios.com): 42 characters, 17 a second, 5/6 s to 7 s, a gap of two frames, at 24 a second; by its
 // Subtitle Timing Guidelines, gaps of less than twelve frames are closed to two.
 // TED Translators Wiki, Cheat-sheet of 2016 (translations.ted.com): 42 characters, 21 a second, 1 s to 7 s.
+// YouTube, and the upright videos that it calls Shorts and others Reels, have no rules: these are ours, with subtitles
+// that do not flicker between sentences and, on the narrow picture, a line of 20 characters.
 func Preset(name string) (s Subtitles, ok bool) {
 	s.MaxLineCount, s.Composed = 2, true
 	switch name {
@@ -94,6 +140,11 @@ func Preset(name string) (s Subtitles, ok bool) {
 	case "ted":
 		s.MaxLineWidth, s.MaxCPS = 42, 21
 		s.MinDuration, s.MaxDuration = time.Second, 7*time.Second
+	case "youtube":
+		s.MaxLineWidth, s.MaxCPS, s.MinGap, s.CloseGaps = 42, 20, -1, time.Second/2
+	case "shorts":
+		s.MaxLineWidth, s.MaxLineCount, s.MaxCPS, s.MinGap, s.CloseGaps = 20, 1, 20, -1, time.Second/2
+		s.MinDuration, s.MaxDuration = time.Second/2, 3*time.Second
 	default:
 		return Subtitles{}, false
 	}
@@ -121,11 +172,11 @@ func writeSRT(b io.Writer, cues []cue) {
 var vttText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // writeVTT writes WebVTT. Players know the speaker of a cue by its voice tag.
-func writeVTT(b io.Writer, cues []cue) {
+func writeVTT(b io.Writer, cues []cue, voices bool) {
 	fmt.Fprint(b, "WEBVTT\n\n")
 	for _, c := range cues {
 		text := c.underline(vttText.Replace, "<u>", "</u>")
-		if c.speaker != "" {
+		if voices && c.speaker != "" {
 			text = "<v " + vttText.Replace(c.speaker) + ">" + text
 		}
 		fmt.Fprintf(b, "%s --> %s\n%s\n\n", formatTime(c.start, false, "."), formatTime(c.end, false, "."), text)

@@ -165,6 +165,9 @@ type Segment struct {
 	// Name of the speaker, if speakers are identified, by voice or by channel.
 	Speaker string `json:"speaker,omitempty"`
 
+	// Whether somebody made the segment as it is a subtitle; Subtitles.Composed leaves that alone.
+	Fixed bool `json:"fixed,omitempty"`
+
 	// The language of the window, if languages are detected per window
 	// (transcribe.Options.Multilingual), or if it is not the transcript's. Upstream has no such fields.
 

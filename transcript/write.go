@@ -67,7 +67,7 @@ func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	case SRT:
 		writeSRT(b, o.Subtitles.cues(t, true, 1000))
 	case VTT:
-		writeVTT(b, o.Subtitles.cues(t, false, 1000)) // names are tags there
+		writeVTT(b, o.Subtitles.cues(t, false, 1000), !o.Subtitles.Unnamed) // names are tags there
 	case ASS:
 		writeASS(b, o.Subtitles.cues(t, true, 100))
 	case TSV:
