@@ -196,27 +196,6 @@ func (a *answer) write(format transcript.Format, o transcript.Options, tr *trans
 	return nil
 }
 
-// maxTranscript is the bytes of a transcript that the page sends: more than six hours have.
-const maxTranscript = 8 << 20
-
-// handleSubtitles writes a transcript in JSON, as a user of the page has changed it, as subtitles for reading.
-func handleSubtitles(w http.ResponseWriter, r *http.Request) {
-	var t transcript.Transcript
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTranscript)).Decode(&t); err != nil {
-		writeProblem(w, badRequest("", "The transcript cannot be read: %v", err))
-		return
-	}
-	var b bytes.Buffer
-	query := r.URL.Query()
-	rules, _ := transcript.Preset(query.Get("rules"))
-	rules.Composed = true // also without a preset
-	if err := (transcript.Options{Subtitles: rules}).Write(&b, transcript.Format(query.Get("format")), &t); err != nil {
-		writeProblem(w, badRequest("format", "%v", err))
-		return
-	}
-	writeText(w, b.String())
-}
-
 // A usage is OpenAI's usage by duration: of whisper-1, and of verbose_json.
 type usage struct {
 	Type    string `json:"type"`

@@ -29,21 +29,41 @@ func TestPageServed(t *testing.T) {
 	}
 }
 
-// TestPageSubtitles: the subtitles of the page are those of the command line, whatever the transcript says.
-func TestPageSubtitles(t *testing.T) {
+// TestPageWrites: the files of the page are those of the command line, whatever the transcript says.
+func TestPageWrites(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	const body = `{"duration": 4, "segments": [{"speaker": "Ann & Bo", "start": 0.5, "end": 2, "text": "Ask not.",
-		"words": [{"word": "Ask", "start": 0.5, "end": 1}, {"word": " not.", "start": 1, "end": 1.2}]}]}`
+	const body = `{"name": "talk", "language": "english", "duration": 4, "segments": [{"speaker": "Ann & Bo", "start": 0.5, "end": 2, "text": "Ask not.",
+		"words": [{"word": "Ask", "start": 0.5, "end": 1}, {"word": " not.", "start": 1, "end": 1.2}]}, {"start": 3, "end": 4, "text": "No.", "fixed": true}]}`
 	for _, x := range [][3]string{
-		{"srt", body, "200 OK\n1\n00:00:00,500 --> 00:00:01,559\nAnn & Bo: Ask not.\n\n"},
-		{"vtt", body, "200 OK\nWEBVTT\n\n00:00.500 --> 00:01.500\n<v Ann &amp; Bo>Ask not.\n\n"},
-		{"srt", "[", "400 "},
-		{"", body, "400 "},
-		{"srt", `{"segments": [{"words": [{"word": "` + strings.Repeat("\u0301", 4000) + `"}, {"word": "́", "start": -1e300, "end": 1e300}]}]}`, "200 "},
+		{`"format": "srt", "names": true`, body, "200 OK\n1\n00:00:00,500 --> 00:00:01,559\nAnn & Bo: Ask not.\n\n2\n00:00:03,000 --> 00:00:04,000\nNo.\n\n"},
+		{`"format": "vtt"`, body, "200 OK\nWEBVTT\n\n00:00.500 --> 00:01.500\nAsk not.\n\n"},
+		{`"format": "rows", "rules": "shorts"`, body, `200 OK` + "\n" + `[{"start":0.5,"end":1.2,"text":"Ask not.","first":0,"words":2,"lines":[],"cps":11.4286,"fast":false,"long":false,"fixed":false},{"start":3,`},
+		{`"format": "md", "about": "Today", "times": true`, body, "200 OK\n# talk\n\n*Today*\n\n`0:00:00` **Ann \\& Bo:** Ask not.\n\n`0:00:03` No.\n"},
+		{`"format": "docx", "locale": "en-US", "table": true`, body, "200 OK\nPK\x03\x04"},
+		{`"format": "srt"`, "[", "400 "},
+		{`"format": ""`, body, "400 "},
+		{`"format": "srt"`, `{"segments": [{"words": [{"word": "` + strings.Repeat("\u0301", 4000) + `"}, {"word": "́", "start": -1e300, "end": 1e300}]}]}`, "200 "},
 	} {
-		r, answer := ask(t, "POST", h.URL+"/page/subtitles?format="+x[0], strings.NewReader(x[1]))
+		r, answer := ask(t, "POST", h.URL+"/page/write", strings.NewReader(`{`+x[0]+`, "transcript": `+x[1]+`}`))
 		if got := r.Status + "\n" + answer; !strings.HasPrefix(got, x[2]) {
-			t.Errorf("%.300s as %q: got %.300q, want %q", x[1], x[0], got, x[2])
+			t.Errorf("%.300s as %s: got %.300q, want %q", x[1], x[0], got, x[2])
+		}
+	}
+}
+
+// TestPageReads: what was saved as JSON, SRT or VTT can be opened again.
+func TestPageReads(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, x := range [][3]string{
+		{"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nAsk\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","segments":[{"id":0,"seek":0,"start":1,"end":2.5,"text":"Ask not.","tokens":null,"fixed":true`},
+		{"a.json", `{"language": "de", "segments": [{"start": 0, "end": 1, "text": "Ja."}, {"start": 2, "end": 3, "text": "Nein.", "speaker": "Ann"}], "words": [{"word": "Ja.", "start": 0, "end": 0.5}, {"word": "Nein.", "start": 2, "end": 3}]}`,
+			`200 OK` + "\n" + `{"duration":3,"language":"german","segments":[{"id":0,"seek":0,"start":0,"end":1,"text":"Ja.","tokens":null,"words":[{"word":"Ja.","start":0,"end":0.5,"probability":0}]`},
+		{"a.json", `{"text": "Ja."}`, "400 "},
+		{"a.vtt", "Hello", "400 "},
+	} {
+		r, answer := ask(t, "POST", h.URL+"/page/read?name="+x[0], strings.NewReader(x[1]))
+		if got := r.Status + "\n" + answer; !strings.HasPrefix(got, x[2]) {
+			t.Errorf("%s: got %.400q, want %q", x[0], got, x[2])
 		}
 	}
 }

@@ -54,6 +54,9 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 		part.Begins = part.Begins || !p.begun || pause >= longPause ||
 			EndsSentence(p.last, w.text) && (pause >= sentencePause || p.columns >= paragraphColumns) ||
 			p.columns >= longestParagraph && (i == 0 || pause >= shortPause || endsClause(p.last))
+		if s.Fixed {
+			part.Begins = i == 0
+		}
 		if part.Begins {
 			p.columns, part.Text = 0, tokenizer.Strip(part.Text)
 		}
@@ -161,6 +164,9 @@ func (p TextPart) clock() string {
 // writeMarkdown writes the name of the clip as a title, and paragraphs.
 func (o Options) writeMarkdown(b *bufio.Writer, t *Transcript) {
 	fmt.Fprintf(b, "# %s\n", markdownText.Replace(t.title()))
+	if o.About != "" {
+		fmt.Fprintf(b, "\n*%s*\n", markdownText.Replace(o.About))
+	}
 	for _, p := range t.paragraphs() {
 		text := markdownText.Replace(p.Text)
 		switch {

@@ -165,7 +165,7 @@ type Segment struct {
 	// Name of the speaker, if speakers are identified, by voice or by channel.
 	Speaker string `json:"speaker,omitempty"`
 
-	// Whether somebody made the segment as it is a subtitle; Subtitles.Composed leaves that alone.
+	// Whether somebody made the segment as it is: it is one subtitle of Subtitles.Composed, and one paragraph.
 	Fixed bool `json:"fixed,omitempty"`
 
 	// The language of the window, if languages are detected per window

@@ -45,6 +45,15 @@ type Options struct {
 	// Times writes times: in MD and DOCX the start of each paragraph, in TXT a line for each segment, or sentence where
 	// words are timed, with start and end.
 	Times bool
+
+	// About is a line below the title in MD and DOCX, as when and how long a recording is.
+	About string
+
+	// Table writes DOCX with a table of times, speakers and text.
+	Table bool
+
+	// Locale, such as en-US or de_DE.UTF-8, decides the size of the page in DOCX: Letter where that is used, else A4.
+	Locale string
 }
 
 // Write writes t in format f with the default options.

@@ -102,6 +102,9 @@ func (e Env) Fail(ctx context.Context, program string, err error) int {
 // Color reports whether standard output may be coloured.
 func (e Env) Color() bool { return e.OutTerminal && os.Getenv("NO_COLOR") == "" }
 
+// Locale returns the locale of what is printed, such as en_US.UTF-8, as POSIX has it; empty if it is not set.
+func Locale() string { return cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_PAPER"), os.Getenv("LANG")) }
+
 // ExitHelp ends the help of most commands.
 const ExitHelp = `
 

@@ -111,7 +111,7 @@ func bindLimit(f *pflag.FlagSet, name string, to *int) {
 // written returns how formats are written: by the rules of --subtitles, but for what other flags say.
 func (f *outputFlags) written() transcript.Options {
 	o, own := f.writing, f.writing.Subtitles
-	o.Times, o.Subtitles = f.timed, f.rules
+	o.Times, o.Subtitles, o.Locale = f.timed, f.rules, cli.Locale()
 	s := &o.Subtitles
 	s.MaxWordsPerLine, s.HighlightWords = own.MaxWordsPerLine, own.HighlightWords
 	s.MaxLineWidth = cmp.Or(own.MaxLineWidth, s.MaxLineWidth)

@@ -121,7 +121,7 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 
 // check sets the format of the file, and refuses flags that do not go together.
 func (l *listenCommand) check() error {
-	if l.writing.Times = l.timed; l.file != "" {
+	if l.writing.Times, l.writing.Locale = l.timed, cli.Locale(); l.file != "" {
 		formats, lines, err := cli.Formats(strings.TrimPrefix(filepath.Ext(l.file), "."))
 		switch {
 		case err != nil:

@@ -72,7 +72,7 @@ class Options(TypedDict, total=False):
       draft_from                   a transcript of the audio: the same text, sooner
 
     Files that Transcript.write writes:
-      subtitles                    True, "bbc", "netflix" or "ted": cut subtitles for reading; limits may follow: "ted,cps=15"
+      subtitles                    True, "bbc", "netflix", "ted", "youtube" or "shorts": cut subtitles for reading; limits may follow: "ted,cps=15"
       max_line_width, max_line_count, max_words_per_line   limits of a subtitle
       highlight_words              underline each word as it is spoken
 
