@@ -1,6 +1,5 @@
 // A recording as a file. It has paragraphs (paragraphs.js), and names for its speakers.
 import {headers, request} from "./api.js";
-import {docx} from "./docx.js";
 import {segmentsOf} from "./paragraphs.js";
 
 // short formats a time for the margin: 0:07, 12:30, 1:02:03.
@@ -42,34 +41,37 @@ export const losses = {cut: "cut off", stopped: "stopped", damaged: "damaged", s
 
 export const languageName = name => name ? name[0].toUpperCase() + name.slice(1) : "";
 
-function markdown(job, o) {
-  const escape = text => text.replace(/[\\`*_[\]<>#|]/g, "\\$&").replace(/^(\s*)([-+]|\d+\.)(?=\s)/, "$1\\$2");
-  return `# ${escape(titleOf(job))}\n\n*${escape(about(job))}*\n\n` +
-    turns(job, o, (text, time, name) => (time && `\\[${time}\\] `) + (name && `**${escape(name)}:** `) + escape(text)).join("\n\n") + "\n";
-}
-
 const number = t => Math.round(t * 1000) / 1000;
 
-// transcript returns what the API's verbose_json has, with the words of each segment.
-function transcript(job, {speakers = true}) {
+// spoken returns the segments of a recording, with the words of each, as the API has them.
+function spoken(job, {speakers = true} = {}) {
   const speaker = s => speakers && s.speaker != null ? {speaker: speakerName(job, s.speaker)} : {};
   const times = s => ({start: number(s.start), end: number(s.end)});
-  return {
-    task: job.task === "translations" ? "translate" : "transcribe", language: job.language || "", duration: number(job.duration || 0),
-    text: job.paragraphs.map(p => p.text).join(" ").trim(),
-    segments: segmentsOf(job.paragraphs).map((s, id) => ({id, ...times(s), text: s.text, ...speaker(s), words: s.words.map(w => ({word: w.word, ...times(w), ...w.p != null && {probability: w.p}, ...speaker(s)}))})),
-  };
+  return segmentsOf(job.paragraphs).map((s, id) => ({id, ...times(s), text: s.text, ...speaker(s), ...s.fixed && {fixed: true}, words: s.words.map(w => ({word: w.word, ...times(w), ...w.p != null && {probability: w.p}, ...speaker(s)}))}));
 }
 
+// json returns what the API's verbose_json has.
 function json(job, o) {
-  const {segments, ...rest} = transcript(job, o), words = segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()})));
-  return JSON.stringify({...rest, segments: segments.map(({words, ...s}) => s), words}, null, 1) + "\n";
+  const segments = spoken(job, o);
+  return JSON.stringify({
+    task: job.task === "translations" ? "translate" : "transcribe", language: job.language || "", duration: number(job.duration || 0),
+    text: job.paragraphs.map(p => p.text).join(" ").trim(), segments: segments.map(({words, ...s}) => s), words: segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()}))),
+  }, null, 1) + "\n";
 }
 
-const subtitles = format => async (job, o) => (await request(`page/subtitles?format=${format}&rules=${o.rules || ""}`, {method: "POST", headers: headers(o.key), body: JSON.stringify(transcript(job, o))})).text();
+// named reports whether somebody typed the name of a speaker.
+export const named = job => job.paragraphs.some(p => p.speaker != null && !/^Speaker \d+$/.test(speakerName(job, p.speaker)));
 
-// formats are functions of a recording and {times, speakers, key, rules}, by the ending of the file.
-export const formats = {
-  txt: plain, md: markdown, srt: subtitles("srt"), vtt: subtitles("vtt"), json,
-  docx: (job, o) => docx(titleOf(job), about(job), job.created, turns(job, o, (text, time, name) => ({text, time, name}))),
-};
+// write asks Verity for a recording in a format, or as rows of subtitles, with {times, speakers, names, rules, table, key}. Subtitles have
+// the names of speakers only if these were typed; other texts have the paragraphs of the page.
+export function write(job, format, o) {
+  const subtitles = /^(srt|vtt|rows)$/.test(format);
+  const segments = subtitles ? spoken(job) : job.paragraphs.map(p => ({start: p.words[0].start, text: p.text.trim(), fixed: true, speaker: o.speakers === false || p.speaker == null ? "" : speakerName(job, p.speaker)}));
+  return request("page/write", {method: "POST", headers: headers(o.key), body: JSON.stringify({
+    format, rules: o.rules, names: o.names ?? named(job), times: o.times, table: o.table, about: about(job), locale: navigator.language,
+    transcript: {name: titleOf(job).replace(/[/\\]/g, "\u2215") + ".", language: job.language, duration: job.duration || 0, segments},
+  })});
+}
+
+// blob returns a recording as a file of a format, with what write takes.
+export const blob = async (job, format, o) => new Blob([format === "txt" ? plain(job, o) : format === "json" ? json(job, o) : await (await write(job, format, o)).arrayBuffer()]);

@@ -188,7 +188,8 @@ $("skip").onclick = e => { e.preventDefault(); view("text"); $("text").focus(); 
 $("back").onclick = leave;
 addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
 for (const b of $("save").querySelectorAll("[data-format]")) {
-  b.onclick = () => save.text(pane.job(), b.dataset.format);
+  b.onclick = () => save.text(pane.job(), b.dataset.format, !!b.dataset.table);
+  if (b.dataset.table) continue;
   const all = b.cloneNode(true);
   $("saveSounds").before(all);
   all.onclick = () => save.several(list.selected(), b.dataset.format);

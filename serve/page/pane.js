@@ -55,7 +55,7 @@ export function update(changed) {
   people.show(s, some);
   showUndo(s);
   const playable = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
-  for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !playable : !some;
+  for (const b of $("save").querySelectorAll("button, label, .more")) b.hidden = b.id === "saveSound" ? !playable : !some;
   $("rules").hidden = !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
   $("save").hidden = !some && !playable || busy(s) && !whole;

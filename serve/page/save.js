@@ -1,13 +1,13 @@
 // Texts and sounds as files, and on the clipboard.
-import {zip} from "./docx.js";
-import {ending, formats, plain, titleOf} from "./formats.js";
+import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
+import {downloadZip} from "./lib/client-zip.js";
 import * as settings from "./settings.js";
 import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 
-function download(blob, name) {
+export function download(blob, name) {
   const a = document.createElement("a");
   a.href = URL.createObjectURL(blob);
   a.download = name;
@@ -16,12 +16,13 @@ function download(blob, name) {
   announce(`Saved ${name}.`);
 }
 
-const write = (job, format, o) => formats[format](job, {...o, key: settings.key(), rules: $("subtitles").value});
+const write = (job, format, o) => blob(job, format, {...o, key: settings.key(), rules: $("subtitles").value});
 
 // text saves the text of a recording, with times and speakers as the menu has them.
-export async function text(job, format) {
+export async function text(job, format, table) {
   try {
-    download(new Blob([await write(job, format, {times: $("withTimes").checked, speakers: $("withSpeakers").checked})]), titleOf(job) + "." + format);
+    const speakers = $("withSpeakers").checked;
+    download(await write(job, format, {times: $("withTimes").checked, speakers, table, ...!speakers && {names: false}}), titleOf(job) + "." + format);
   } catch (e) {
     announce(e.message, {bad: true});
   }
@@ -29,15 +30,15 @@ export async function text(job, format) {
 
 // several saves the texts of several recordings, or without a format their sounds, in one archive.
 export async function several(list, format) {
-  const files = {};
+  const files = [];
   try {
     for (const job of list) {
       await jobs.open(job);
       if (format ? !job.paragraphs.length : !job.file) continue;
-      const title = titleOf(job), same = Object.keys(files).filter(n => n.startsWith(title)).length;
-      files[title + (same ? ` (${same + 1})` : "") + "." + (format || soundEnding(job))] = new Uint8Array(await new Blob([format ? await write(job, format, {}) : job.file]).arrayBuffer());
+      const title = titleOf(job), same = files.filter(f => f.name.startsWith(title)).length;
+      files.push({name: title + (same ? ` (${same + 1})` : "") + "." + (format || soundEnding(job)), lastModified: new Date(job.created), input: format ? await write(job, format, {}) : job.file});
     }
-    if (Object.keys(files).length) download(zip(files), "Recordings.zip"); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
+    if (files.length) download(await downloadZip(files).blob(), "Recordings.zip"); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
   } catch (e) {
     announce(e.message, {bad: true});
   }
