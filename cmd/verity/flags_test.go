@@ -64,6 +64,20 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
+// TestOtherPrograms: a flag of another program works, or the message says what does its work.
+func TestOtherPrograms(t *testing.T) {
+	for args, want := range map[string]string{
+		"--batched True --batch_size 8": "", "--vad_filter True": "", "--vad_filter False": "", "--print_progress True": "", "-t 2": "", "-vt 0.5": "",
+		"-ojf": "", "--output-json-full": "", "-np": "", "--vad_filter=maybe": "want auto, on or off",
+		"-d 4000": "--clip-timestamps START,END", "-p 4": "--chunked", "-dev 0": "leave it out", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
+	} {
+		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
+		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %s", args, stderr)
+		}
+	}
+}
+
 // TestFlagCount limits the number of flags of all commands together. A new flag replaces an old
 // one, or the limit here rises with a reason. The last rise was for what people asked for by name: limits of
 // subtitles, lists of files, names of outputs, tracks, speakers, names of voices, terms; top-k and top-p, with which

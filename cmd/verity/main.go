@@ -20,6 +20,7 @@ import (
 	"verity/cmd/internal/models"
 	"verity/cmd/internal/text"
 	"verity/internal/show"
+	"verity/wer"
 )
 
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
@@ -59,11 +60,17 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))
 }
 
-// applyVariables makes the values of environment variables the defaults of a command's flags.
+// applyVariables makes the values of environment variables the defaults of a command's flags. A variable that is nearly
+// one of them is misspelt; others that begin with VERITY_ are of scripts, or Kubernetes sets them for a service.
 func applyVariables(c *cobra.Command) error {
+	var names []string
 	for _, o := range cli.All() {
+		if o.Scope&(cli.Configurable|cli.Server) == 0 {
+			continue
+		}
+		names = append(names, o.Variable())
 		f, value := c.Flags().Lookup(o.Name), os.Getenv(o.Variable())
-		if f == nil || value == "" || o.Scope&(cli.Configurable|cli.Server) == 0 {
+		if f == nil || value == "" {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
@@ -71,6 +78,15 @@ func applyVariables(c *cobra.Command) error {
 		}
 		f.DefValue = f.Value.String()
 		cli.Must(c.Flags().SetAnnotation(o.Name, cli.FromKey, []string{"$" + o.Variable()}))
+	}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, "VERITY_") || slices.Contains(names, name) {
+			continue
+		}
+		if near := wer.Nearest(name, names); len(near) > 0 {
+			return cli.Usagef("$%s: there is no such variable%s", show.Line(name), cli.DidYouMean(near))
+		}
 	}
 	return nil
 }
@@ -91,6 +107,7 @@ func namingVariable(c *cobra.Command, err error) error {
 // formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
 var formatFlags = map[string]string{
 	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
+	"-ojson-full": "json",
 }
 
 // commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Flags of other
@@ -103,14 +120,15 @@ func commandLine(root *cobra.Command, args []string) []string {
 		return append(args[:1:1], withCommand(root, args[1:])...)
 	}
 	var out []string
-	for i, arg := range withCommand(root, args) {
+	args = withCommand(root, args)
+	for i, arg := range args {
 		last := len(out) - 1
 		switch format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]; {
 		case arg == "--":
-			return append(out, withCommand(root, args)[i:]...)
+			return append(out, args[i:]...)
 		case format != "":
 			arg = "--output-format=" + format
-		case len(arg) > 2 && arg[0] == '-' && cli.IsForeign(arg[1:]):
+		case len(arg) > 1 && arg[0] == '-' && cli.IsForeign(arg[1:]) && args[0] == "transcribe":
 			arg = "-" + arg
 		case (arg == "True" || arg == "False") && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
 			out[last] += "=" + arg

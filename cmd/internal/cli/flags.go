@@ -199,9 +199,6 @@ func FlagError(c *cobra.Command, err error) error {
 		return unknownFlag(c, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
 		of, all := "", unknown.GetSpecifiedShortnames()
-		if advice := instead[all]; advice != "" && c.Name() == "transcribe" {
-			return Usagef("there is no flag -%s: %s", all, advice)
-		}
 		if len(all) > 1 {
 			of = ", of -" + all + "; long flags begin with two hyphens"
 		}
@@ -248,6 +245,8 @@ func noFlag(c *cobra.Command, typed string) error {
 	switch name := c.Name(); {
 	case name == "serve" && (typed == "--port" || typed == "--host"):
 		hint = "; use --listen HOST:PORT"
+	case name == "report":
+		hint = "; use --table for Markdown, --json for programs, --html for a page"
 	case name == "transcribe" || name == "watch":
 		hint = `; docs/GUIDE.md, "Coming from another program", lists the flags of whisper, whisper.cpp and faster-whisper`
 	}
@@ -261,37 +260,57 @@ var goTypes = map[string]string{
 
 // aliases are the names of flags in other programs that mean the same as ours.
 var aliases = map[string]string{
-	"audio-ctx": "audio-context", "batched": "chunked", "cpu-threads": "threads", "local-files-only": "offline",
+	"audio-ctx": "audio-context", "batch-size": "batch", "batched": "chunked", "cpu-threads": "threads", "local-files-only": "offline",
 	"logprob-thold": "logprob-threshold", "model-cache-only": "offline", "model-directory": "model", "no-prints": "quiet",
 	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
 	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
 	"temperature-inc": "temperature-increment-on-fallback", "to": "precision", "vad-filter": "vad", "vad-onset": "vad-threshold",
 	"ac": "audio-context", "bo": "best-of", "bs": "beam-size", "lpt": "logprob-threshold", "np": "quiet",
-	"nth": "no-speech-threshold", "tp": "temperature", "tpi": "temperature-increment-on-fallback",
+	"nth": "no-speech-threshold", "t": "threads", "tp": "temperature", "tpi": "temperature-increment-on-fallback",
+	"vsd": "vad-min-silence-duration-ms", "vt": "vad-threshold",
 }
 
-const leaveOut = "leave it out"
+// What does the work of flags that several programs have.
+const (
+	leaveOut   = "leave it out"
+	cacheDir   = "set HF_HUB_CACHE instead"
+	clip       = "use --clip-timestamps START,END, in seconds"
+	confidence = "use -f json, which has the probabilities"
+	files      = "use --output-dir DIRECTORY --name NAME"
+	loops      = "use --compression-ratio-threshold"
+	noGrammar  = "Verity has no grammars"
+	noPrevious = "use --condition-on-previous-text=false"
+	parts      = "use --chunked for one long file, --batch for several"
+	spoken     = "use -f json, which has the language"
+	tuned      = "use --vad-threshold and --vad-min-silence-duration-ms"
+	underlined = "use -f ass --highlight-words"
+	voices     = "use --speakers voice"
+)
 
 // instead says what does the work of flags of whisper, whisper.cpp, faster-whisper and whisperX.
 var instead = map[string]string{
-	"fp16": leaveOut, "device": leaveOut, "device-index": leaveOut, "no-gpu": leaveOut, "flash-attn": leaveOut,
-	"hf-token": leaveOut, "print-colors": leaveOut, "no-timestamps": leaveOut,
-	"batch-size": "use --chunked for one long file, --batch for several", "compute-type": "use --precision",
-	"diarize": "use --speakers voice", "min-speakers": "use --speakers 2-4", "max-speakers": "use --speakers 2-4",
-	"duration": "use --clip-timestamps START,END, in seconds", "offset-t": "use --clip-timestamps START,END, in seconds",
-	"file": "a recording needs no flag", "output-file": "use --output-dir DIRECTORY --name NAME",
-	"live-transcribe": "use verity listen", "grammar": "Verity has no grammars", "model-dir": "set HF_HUB_CACHE instead",
-	"max-context": "use --condition-on-previous-text=false", "max-len": "use --max-line-width",
-	"no-fallback": "use --temperature-increment-on-fallback none", "translate": "use --task translate",
-	"verbose": "use --quiet, or --log-level debug", "split-on-word": leaveOut,
-	"d": "use --clip-timestamps START,END, in seconds", "di": "use --speakers voice", "dl": leaveOut,
-	"dtw": "use --word-timestamps", "et": "use --compression-ratio-threshold", "fa": leaveOut,
-	"ls": leaveOut, "mc": "use --condition-on-previous-text=false", "ml": "use --max-line-width",
-	"nf": "use --temperature-increment-on-fallback none", "ng": leaveOut, "nt": leaveOut,
-	"of": "use --output-dir DIRECTORY --name NAME", "on": leaveOut,
-	"ot": "use --clip-timestamps START,END, in seconds", "owts": "use -f ass --highlight-words",
-	"p": "use --chunked for one long file, --batch for several", "pc": leaveOut, "pp": "use --progress always", "ps": leaveOut,
-	"sow": leaveOut, "tdrz": "use --speakers voice", "tr": "use --task translate", "vm": leaveOut,
+	"align-model": "use --word-timestamps", "cache-directory": cacheDir, "chunk-length": leaveOut, "chunk-size": leaveOut,
+	"compute-type": "use --precision", "debug-mode": "use --log-level debug", "detect-language": spoken, "device": leaveOut,
+	"device-index": leaveOut, "diarize": voices, "duration": clip, "entropy-thold": loops, "file": "a recording needs no flag",
+	"flash-attn": leaveOut, "font-path": leaveOut, "fp16": leaveOut, "grammar": noGrammar, "grammar-penalty": noGrammar,
+	"grammar-rule": noGrammar, "hf-token": leaveOut, "interpolate-method": leaveOut, "language-detection-segments": leaveOut,
+	"language-detection-threshold": leaveOut, "live-input-device": "use verity listen", "live-transcribe": "use verity listen",
+	"live-volume-threshold": "use verity listen", "max-context": noPrevious, "max-initial-timestamp": leaveOut, "max-len": "use --max-line-width",
+	"max-speakers": "use --speakers 2-4", "min-speakers": "use --speakers 2-4", "model-dir": cacheDir, "no-align": leaveOut,
+	"no-fallback": "use --temperature-increment-on-fallback none", "no-flash-attn": leaveOut, "no-gpu": leaveOut, "no-timestamps": leaveOut,
+	"offset-n": leaveOut, "offset-t": clip, "output-file": files, "output-words": underlined, "ov-e-device": leaveOut,
+	"pretty-json": leaveOut, "print-colors": leaveOut, "print-confidence": confidence, "print-special": leaveOut, "processors": parts,
+	"prompt-reset-on-temperature": leaveOut, "return-char-alignments": leaveOut, "segment-resolution": "use --subtitles",
+	"split-on-word": leaveOut, "suppress-blank": leaveOut, "suppress-nst": leaveOut, "tinydiarize": voices,
+	"translate": "use --task translate", "vad-max-speech-duration-s": tuned, "vad-method": leaveOut, "vad-min-speech-duration-ms": tuned,
+	"vad-model": leaveOut, "vad-offset": tuned, "vad-samples-overlap": tuned, "vad-speech-pad-ms": tuned,
+	"verbose": "use --quiet, or --log-level debug", "word-thold": leaveOut,
+	"d": clip, "debug": "use --log-level debug", "dev": leaveOut, "di": voices, "dl": spoken, "dtw": "use --word-timestamps",
+	"et": loops, "fa": leaveOut, "fp": leaveOut, "ls": leaveOut, "mc": noPrevious, "ml": "use --max-line-width",
+	"nf": "use --temperature-increment-on-fallback none", "nfa": leaveOut, "ng": leaveOut, "nt": leaveOut, "of": files, "on": leaveOut,
+	"ot": clip, "oved": leaveOut, "owts": underlined, "p": parts, "pc": leaveOut, "pp": "use --progress always", "ps": leaveOut,
+	"sns": leaveOut, "sow": leaveOut, "tdrz": voices, "tr": "use --task translate", "vm": leaveOut, "vmsd": tuned, "vo": tuned,
+	"vp": tuned, "vspd": tuned, "wt": leaveOut,
 }
 
 // IsForeign reports whether a name is that of a flag in another program.

@@ -154,6 +154,13 @@ func (o *Option) parse(text string) (v Value, err error) {
 			return v, fmt.Errorf("got %d bytes, want at most %d", len(text), int(o.Max))
 		}
 	case Choice:
+		switch { // as in programs of Python; the last choice is off or never
+		case o.BareValue != "" && text == "True":
+			text = o.BareValue
+		case o.BareValue != "" && text == "False":
+			text = o.Choices[len(o.Choices)-1]
+		}
+		v.Text = text
 		if !slices.Contains(o.Choices, text) {
 			return v, fmt.Errorf("want %s%s", show.JoinOr(o.Choices), nearest(text, o.Choices))
 		}
