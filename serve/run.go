@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"verity/internal/input"
 )
 
 // writeTime is for a client to read an answer: the page and refusals, which strangers get, too. Forms extend it by
@@ -155,15 +157,18 @@ func (r *Reloader) Keys(file string, read func() ([]Key, error)) (func() []Key, 
 
 // tlsError names the file that is no certificate or key.
 func tlsError(err error, cert, key string) error {
-	if err == nil || errors.As(err, new(*fs.PathError)) {
-		return err
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", p.Path, input.Cause(p))
 	}
 	text := strings.TrimPrefix(err.Error(), "tls: ")
 	switch {
 	case strings.Contains(text, "certificate input"):
-		return fmt.Errorf("%s: holds no certificate; want one in PEM", cert)
+		return fmt.Errorf("%s: holds no certificate", cert)
 	case strings.Contains(text, "key input") || strings.Contains(text, "private key"):
-		return fmt.Errorf("%s: holds no private key in PEM that belongs to %s", key, cert)
+		return fmt.Errorf("%s: holds no private key that belongs to %s", key, cert)
 	}
 	return fmt.Errorf("%s: %s", cert, text)
 }

@@ -47,16 +47,24 @@ func TestServeCheck(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	for _, tt := range []struct {
 		flag, value string
 		status      int
 		want        string
 	}{
+		{"--listen", l.Addr().String(), 0, ""}, // of the server that will be restarted
+		{"--metrics", "192.0.2.1:9000", 1, "--metrics 192.0.2.1:9000: "},
 		{"--queue", "1", 0, ""},
 		{"--metrics", ":9000", 0, "anyone who can reach this machine can read the metrics"},
 		{"--api-key-file", empty, 2, "there is no key in it"},
 		{"--api-key-file", empty + "x", 2, "there is no such file"},
-		{"--tls-cert", empty, 2, "holds no certificate"},
+		{"--tls-cert", empty, 2, "holds no certificate; want a certificate and its key"},
+		{"--tls-cert", empty + "x", 2, "--tls-cert " + empty + "x: there is no such file; want"},
 	} {
 		code, out, stderr := program(t, nil, "serve", "--check", tt.flag, tt.value)
 		if code != tt.status || !strings.Contains(stderr, tt.want) || (code == 0) != strings.Contains(string(out), "all right") {

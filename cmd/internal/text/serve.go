@@ -137,13 +137,6 @@ func (s *serveCommand) serve(ctx context.Context, _ []string) error {
 			s.loaded.Close()
 		}
 	}()
-	if s.check {
-		if _, err := s.load(ctx, logger); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(s.Out, "verity: options, keys, certificate and model are all right; nothing was served")
-		return err
-	}
 	return s.listenAndServe(ctx, secure, logger)
 }
 
@@ -157,14 +150,23 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 			continue
 		}
 		l, err := listen(flag, address)
-		if err != nil && flag == "listen" {
+		switch {
+		case s.check && errors.Is(err, errOccupied): // by the server that is to be restarted
+			continue
+		case err != nil && flag == "listen" && !s.check:
 			return s.secondStart(err)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		defer l.Close()
 		listeners[flag] = l
+	}
+	if s.check {
+		_, err := s.load(ctx, logger)
+		if err == nil {
+			_, err = fmt.Fprintln(s.Out, "verity: options, keys, certificate, addresses and model are all right; nothing was served")
+		}
+		return err
 	}
 	api := listeners["listen"]
 	if api.Addr().Network() == "tcp" {
@@ -286,7 +288,7 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 	}
 	c, err := s.files.TLS(s.cert, s.key)
 	if err != nil {
-		return nil, cli.Usagef("--tls-cert %w; want a certificate and its key, in one file or as CERTIFICATE,KEY", err)
+		return nil, cli.Usagef("--tls-cert %w; want a certificate and its key in PEM, in one file or as CERTIFICATE,KEY", err)
 	}
 	return c, nil
 }
@@ -315,11 +317,10 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		var err error
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
-			if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "stat" {
-				err = fmt.Errorf("--api-key-file %s: %w; want a file with one key a line, or none to allow anyone", show.Name(s.keyFile),
-					input.Cause(p))
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; want a file with one key a line, or none to allow anyone", err)
 			}
-			return cli.UsageError{Err: err}
+			return cli.Usagef("--api-key-file %w", err)
 		}
 	}
 	for _, a := range []struct{ flag, address, example string }{
@@ -355,7 +356,7 @@ const maxKeyFile = 1 << 20
 // have a name of the key for the log.
 func readKeys(ctx context.Context, name string) (keys []serve.Key, err error) {
 	fail := func(err error) ([]serve.Key, error) {
-		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", show.Name(name), err)
 	}
 	raw, err := input.Read(ctx, name, maxKeyFile)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestKeyFile(t *testing.T) {
 		if tt.problem == "" && (err != nil || !slices.Equal(secrets, tt.want)) {
 			t.Errorf("%s: %q, %v, want %q", tt.name, keys, err, tt.want)
 		}
-		if tt.problem != "" && (err == nil || !strings.Contains(err.Error(), "--api-key-file "+file+": "+tt.problem)) {
+		if tt.problem != "" && (err == nil || !strings.Contains(err.Error(), file+": "+tt.problem)) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.problem)
 		}
 		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "geheim")) {
