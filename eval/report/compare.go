@@ -33,8 +33,8 @@ type Comparison struct {
 	Different    int             `json:"different"`         // in any way, failing in one variant included
 	Differences  []Difference    `json:"differences"`       // at most fifty
 
-	WER    *Pair[float64] `json:"wer"`    // of the scored utterances; null if there are none
-	Scored int            `json:"scored"` // utterances with a reference, and a hypothesis in both variants
+	WER    *Pair[Rate] `json:"wer"`    // of the scored utterances; null if there are none
+	Scored int         `json:"scored"` // utterances with a reference, and a hypothesis in both variants
 
 	// The word error rate of the assisted variant minus that of the baseline,
 	// with an interval by resampling utterances; left out if every utterance has the

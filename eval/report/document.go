@@ -49,9 +49,11 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 		}
 		maps.Copy(fields, s.fields)
 	}
-	if by != "" && !fields[by] {
-		return nil, option.New("by", by, "no record has this field; they have "+
-			cmp.Or(strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "none"))
+	for field := range strings.SplitSeq(by, ",") {
+		if by != "" && !fields[field] {
+			return nil, option.New("by", field, "no record has this field; they have "+
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "none"))
+		}
 	}
 	return NewDocument(sets, pairs), nil
 }
@@ -214,7 +216,7 @@ func (d *Document) assistants() [][]string {
 		if t, s := c.Theory, d.Scores[c.Variants.Assisted]; t != nil {
 			rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha),
 				number("%.3f", c.Acceptance.Overlap), show.Digits(t.Cost), show.Digits(t.Length), show.Digits(t.Tokens),
-				show.Times(*c.Predicted), c.Speedup.Decode.cell(), show.Times(t.Ideal), show.Count(t.Best),
+				show.Times(*c.Predicted), c.cell(c.Speedup.Decode), show.Times(t.Ideal), show.Count(t.Best),
 				number("%.2f×", s.Operations), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6))})
 		}
 	}
@@ -253,7 +255,7 @@ func number(format string, v *float64) string {
 // overFirst spells the speed-up of decoding of a variant over the first.
 func (d *Document) overFirst(variant int) string {
 	if c := d.withFirst(variant); c != nil {
-		return c.Speedup.Decode.cell()
+		return c.cell(c.Speedup.Decode)
 	}
 	return ""
 }

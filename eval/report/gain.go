@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"verity/internal/show"
@@ -49,21 +48,30 @@ func (c *Comparison) summary() string {
 
 // doubt says why a speed-up is no result; empty if it is one.
 func (c *Comparison) doubt(s Speedup) string {
-	switch noise := c.noise(); {
+	switch {
 	case s.Median == 0:
 		return ""
 	case c.Verdict == Inconclusive && c.sameWork():
 		return "noise: both variants did the same work"
-	case s.Interval != nil && s.Interval[0] <= 1 && 1 <= s.Interval[1]:
+	case s.Interval == nil:
+		return "inconclusive: too few pairs"
+	case s.Interval[0] <= 1 && 1 <= s.Interval[1]:
 		return "inconclusive: the interval contains 1"
-	case s.Interval == nil && noise > 0 && distance(s.Overall) <= distance(noise):
-		return "inconclusive: not more than the noise"
 	}
 	return ""
 }
 
-// distance returns how far a ratio is from 1, in either direction.
-func distance(ratio float64) float64 { return math.Abs(math.Log(ratio)) }
+// cell spells a speed-up for a table; nothing if it was not measured.
+func (c *Comparison) cell(s Speedup) string {
+	var notes []string
+	if i := s.Interval; i != nil {
+		notes = append(notes, show.Times(i[0])+" to "+show.Times(i[1]))
+	}
+	if doubt, _, _ := strings.Cut(c.doubt(s), ":"); doubt != "" {
+		notes = append(notes, doubt)
+	}
+	return c.speedNote(s).Value + textIf(notes != nil, " ("+strings.Join(notes, ", ")+")")
+}
 
 // sameWork reports whether the variants run the same network in the same way, so that their
 // encoders do the same.

@@ -19,11 +19,11 @@ func TestGain(t *testing.T) {
 		gain      string
 		doubt     string
 	}{
-		{"one pair", []float64{1.1}, 1, "1.10× (one pair)", ""},
-		{"one pair, less than the noise", []float64{1.1}, 1.2, "1.10× (one pair)", "inconclusive: not more than the noise"},
-		{"one pair, noise the other way", []float64{1.1}, 0.8, "1.10× (one pair)", "inconclusive: not more than the noise"},
-		{"a loss, more than the noise", []float64{0.5}, 0.9, "0.50× (one pair)", ""},
-		{"two pairs", []float64{1.1, 1.1}, 1, "1.10× mean (2 pairs, too few for an interval)", ""},
+		{"one pair", []float64{1.1}, 1, "1.10× (one pair)", "inconclusive: too few pairs"},
+		{"one pair, less than the noise", []float64{1.1}, 1.2, "1.10× (one pair)", "inconclusive: too few pairs"},
+		{"one pair, noise the other way", []float64{1.1}, 0.8, "1.10× (one pair)", "inconclusive: too few pairs"},
+		{"a loss, more than the noise", []float64{0.5}, 0.9, "0.50× (one pair)", "inconclusive: too few pairs"},
+		{"two pairs", []float64{1.1, 1.1}, 1, "1.10× mean (2 pairs, too few for an interval)", "inconclusive: too few pairs"},
 		{"three pairs, far apart", []float64{2.4, 1.2, 0.9}, 1, "1.37× mean (95 % interval 0.39× to 4.81×)", "inconclusive: the interval contains 1"},
 		{"three pairs, alike", []float64{2, 2.1, 2.2}, 3, "2.10× mean (95 % interval 1.86× to 2.36×)", ""},
 		{"a loss", []float64{0.5, 0.51, 0.52}, 1, "0.51× mean (95 % interval 0.49× to 0.54×)", ""},

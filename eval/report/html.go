@@ -35,7 +35,7 @@ var pageFuncs = template.FuncMap{
 	"variants": (*Document).variants, "assistants": (*Document).assistants, "lengths": (*Document).lengths,
 	"groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
 	"bars": (*Document).bars, "erring": (*Document).erring, "failures": (*Document).failures,
-	"percent": show.Percent, "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
+	"percent": show.Percent[Rate], "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
 	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
 	"share": func(a, b int) string {
 		return fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b)))

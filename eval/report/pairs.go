@@ -283,7 +283,7 @@ func (t *tally) countErrors() {
 	if c.Scored = len(t.words.Baseline); c.Scored == 0 {
 		return
 	}
-	c.WER = &Pair[float64]{sum(t.words.Baseline).Rate(), sum(t.words.Assisted).Rate()}
+	c.WER = &Pair[Rate]{Rate(sum(t.words.Baseline).Rate()), Rate(sum(t.words.Assisted).Rate())}
 	if slices.Equal(t.words.Baseline, t.words.Assisted) {
 		return
 	}

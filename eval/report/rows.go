@@ -10,19 +10,6 @@ import (
 	"verity/transcript"
 )
 
-// cell spells a speed-up for a table; nothing if it was not measured.
-func (x Speedup) cell() string {
-	switch i := x.Interval; {
-	case x.Median == 0:
-		return ""
-	case i == nil:
-		return show.Times(x.Overall)
-	default:
-		return fmt.Sprintf("%s (%s to %s%s)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]),
-			textIf(i[0] <= 1 && 1 <= i[1], ", inconclusive"))
-	}
-}
-
 // span formats an interval of rates.
 func (i *Interval) span() string {
 	if i == nil {

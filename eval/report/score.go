@@ -1,10 +1,12 @@
 package report
 
 import (
+	"math"
 	"strings"
 
 	"verity/internal/show"
 	"verity/transcript"
+	"verity/wer"
 )
 
 // A Score is the result of one set. Its JSON is verity.report/2.
@@ -13,12 +15,12 @@ type Score struct {
 	Utterances int `json:"utterances"` // with a hypothesis
 	Failed     int `json:"failed"`     // without a hypothesis
 
-	Hits          int     `json:"hits"`             // words that are right
-	InsertionRate float64 `json:"insertion_rate"`   // of reference words; a sign of hallucination
-	MER           float64 `json:"mer"`              // match error rate
-	WIL           float64 `json:"wil"`              // word information lost
-	Exact         int     `json:"exact"`            // utterances without a word error
-	Repeats       int     `json:"repeated_5_grams"` // a sign of hallucination
+	Hits          int  `json:"hits"`                    // words that are right
+	InsertionRate Rate `json:"insertion_rate,omitzero"` // of reference words; a sign of hallucination; absent without references, as all rates
+	MER           Rate `json:"mer,omitzero"`            // match error rate
+	WIL           Rate `json:"wil,omitzero"`            // word information lost
+	Exact         int  `json:"exact"`                   // utterances without a word error
+	Repeats       int  `json:"repeated_5_grams"`        // a sign of hallucination
 
 	Groups []Group `json:"groups,omitempty"` // with report --by
 
@@ -53,19 +55,33 @@ type Score struct {
 
 // A Group is the errors in some utterances: all of a run, or those with one value of a field of the dataset.
 type Group struct {
-	Name           string  `json:"name"`            // of the run, or value of the field; empty for the utterances without it
-	Scored         int     `json:"scored"`          // utterances with a reference
-	ReferenceWords int     `json:"reference_words"` // words of the references, normalised
-	WER            float64 `json:"wer"`             // word error rate
+	Name           string `json:"name"`            // of the run, or value of the field; empty for the utterances without it
+	Scored         int    `json:"scored"`          // utterances with a reference
+	ReferenceWords int    `json:"reference_words"` // words of the references, normalised
+	WER            Rate   `json:"wer,omitzero"`    // word error rate
 
 	WERInterval *Interval `json:"wer_interval"` // null for fewer than ten utterances
 
-	CER           float64 `json:"cer"`           // character error rate
-	Substitutions int     `json:"substitutions"` // words replaced
-	Deletions     int     `json:"deletions"`     // words left out
-	Insertions    int     `json:"insertions"`    // words added
+	CER           Rate `json:"cer,omitzero"`  // character error rate
+	Substitutions int  `json:"substitutions"` // words replaced
+	Deletions     int  `json:"deletions"`     // words left out
+	Insertions    int  `json:"insertions"`    // words added
 
 	Alpha *float64 `json:"alpha_agreement,omitempty"` // accepted over judged draft tokens; absent if none were judged
+}
+
+// A Rate is a share of errors. It is NaN, and absent from JSON, if no utterance has a reference.
+type Rate float64
+
+// IsZero reports whether the rate is unknown.
+func (r Rate) IsZero() bool { return math.IsNaN(float64(r)) }
+
+// rateOf returns a rate of the errors in c.
+func rateOf(c *wer.Corpus, rate float64) Rate {
+	if c.Len() == 0 {
+		rate = math.NaN()
+	}
+	return Rate(rate)
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error

@@ -117,6 +117,16 @@ func TestGroups(t *testing.T) {
 	if _, err := Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "land"); err == nil || err.Error() != "by: got land: no record has this field; they have lang" {
 		t.Errorf("an unknown field: %v", err)
 	}
+	writeRecords(t, ours, []*Record{
+		{ID: "1", Duration: 12, Language: "en", Run: run}, {ID: "2", Duration: 7, Fields: map[string]string{"language": "de"}, Run: run}, {ID: "3", Duration: 99, Language: "en", Run: run},
+	})
+	d, err = Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "language,seconds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := d.Scores[0].Groups; len(g) != 3 || g[0].Name != "de, 05 to 10 s" || g[1].Name != "en, 10 to 20 s" || g[2].Name != "en, 30 s and more" {
+		t.Errorf("language and length: %+v", g)
+	}
 }
 
 // TestNormalizer checks that the choice reaches the score, and what auto means.
@@ -171,6 +181,10 @@ func TestSetFailures(t *testing.T) {
 	if err := s.Add(t.Context(), &Record{ID: "7"}); err == nil {
 		t.Error("an utterance twice: no error")
 	}
+	var report strings.Builder // without references there is no rate, not one of 0
+	if err := (&Document{Scores: []*Score{r}}).JSON(&report); err != nil || strings.Contains(report.String(), `"wer"`) || strings.Contains(report.String(), `"mer"`) {
+		t.Errorf("%v: %s", err, report.String())
+	}
 }
 
 // TestKept: a set keeps no words, fields or turns of its records, whose memory would be many times theirs.
@@ -197,7 +211,7 @@ func TestFewUtterances(t *testing.T) {
 		if c == nil || (s.WERInterval == nil) != (n < 10) || (c.Interval == nil) != (n < 10) {
 			t.Fatalf("%d utterances: intervals %v and %+v", n, s.WERInterval, c)
 		}
-		if i := s.WERInterval; i != nil && (!(i.Low <= s.WER && s.WER <= i.High) || i.Low == i.High) {
+		if i := s.WERInterval; i != nil && (!(i.Low <= float64(s.WER) && float64(s.WER) <= i.High) || i.Low == i.High) {
 			t.Errorf("%d utterances: interval %+v of %v", n, i, s.WER)
 		}
 		var text, page strings.Builder

@@ -29,8 +29,8 @@ type Set struct {
 	scorer     wer.Scorer
 	corpus     wer.Corpus
 	fields     map[string]bool      // names of those of all records
-	by         string               // the field that groups utterances; empty for no groups
-	groups     map[string]*groupSum // by its value
+	by         string               // the fields that group utterances, separated by commas; empty for no groups
+	groups     map[string]*groupSum // by their values
 	confusions map[[2]string]int    // reference word and what was recognised instead
 
 	keepUtterances bool // the score has every utterance
@@ -145,13 +145,38 @@ func (s *Set) addFile(ctx context.Context, path string) error {
 	return nil
 }
 
+// group returns the values of the fields that group utterances. The detected language and the length serve as fields.
+func (s *Set) group(r *Record) string {
+	var values []string
+	for field := range strings.SplitSeq(s.by, ",") {
+		value := r.Fields[field]
+		switch {
+		case value != "":
+		case field == "language":
+			value = r.Language
+		case field == "seconds":
+			value = lengthOf(r.Duration)
+		}
+		values = append(values, value)
+	}
+	return strings.Join(values, ", ")
+}
+
+// lengthOf names the range of a length, so that names have the order of lengths.
+func lengthOf(seconds float64) string {
+	bounds := []float64{0, 5, 10, 20, 30}
+	for i, end := range bounds[1:] {
+		if seconds < end {
+			return fmt.Sprintf("%02.0f to %02.0f s", bounds[i], end)
+		}
+	}
+	return "30 s and more"
+}
+
 // scoreOf normalises the texts of r and counts the errors; a record that failed or has no
 // reference has none. The error is ctx's cause: long texts take a while.
 func (s *Set) scoreOf(ctx context.Context, w *wer.Scorer, r *Record) (utterance, error) {
-	u, normal := utterance{Record: r, group: r.Fields[s.by]}, normalizer(s.normalizer, r.statedLanguage())
-	if s.by == "language" {
-		u.group = cmp.Or(u.group, r.Language)
-	}
+	u, normal := utterance{Record: r, group: s.group(r)}, normalizer(s.normalizer, r.statedLanguage())
 	if r.Error != "" {
 		return u, nil
 	}
@@ -221,6 +246,9 @@ func (s *Set) addRecord(u utterance) {
 		return
 	}
 	s.score.Utterances++
+	if r.Duration > 0 {
+		s.fields["seconds"] = true
+	}
 	for field := range r.Fields {
 		s.fields[field] = true
 	}
@@ -309,7 +337,8 @@ func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.s
 func (s *Set) Score() *Score {
 	r, w := s.score, s.corpus.Words
 	r.Group, r.Shards = groupOf(s.name, &s.corpus, r.Drafting), s.shards()
-	r.Hits, r.MER, r.WIL, r.InsertionRate = w.Hits, w.MER(), w.WIL(), w.InsertionRate()
+	rate := func(x float64) Rate { return rateOf(&s.corpus, x) }
+	r.Hits, r.MER, r.WIL, r.InsertionRate = w.Hits, rate(w.MER()), rate(w.WIL()), rate(w.InsertionRate())
 	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
 		r.Groups = append(r.Groups, groupOf(value, &s.groups[value].Corpus, s.groups[value].drafts))
 	}
@@ -334,7 +363,7 @@ func (s *Set) Score() *Score {
 
 func groupOf(name string, c *wer.Corpus, d transcript.Drafts) Group {
 	w := c.Words
-	g := Group{name, c.Len(), w.Ref(), w.Rate(), nil, c.Chars.Rate(), w.Subs, w.Dels, w.Ins, nil}
+	g := Group{name, c.Len(), w.Ref(), rateOf(c, w.Rate()), nil, rateOf(c, c.Chars.Rate()), w.Subs, w.Dels, w.Ins, nil}
 	if alpha := d.Agreement(); d.Accepted+d.Refused > 0 {
 		g.Alpha = &alpha
 	}

@@ -21,7 +21,7 @@ func (d *Document) groups() [][]string {
 func (d *Document) runs() [][]string {
 	rows := [][]string{{"run", "utterances", "WER", "95 % interval", "CER", "sub", "del", "ins", "α", "decoding", "RTFx"}}
 	add := func(name string, g Group, decoding, rtfx string) {
-		interval := "–" // too few utterances
+		interval := textIf(g.Scored > 0, "–") // too few utterances
 		if g.WERInterval != nil {
 			interval = g.WERInterval.Short()
 		}
@@ -34,7 +34,7 @@ func (d *Document) runs() [][]string {
 			decoding := ""
 			if c := d.withFirst(i); c != nil {
 				for _, x := range c.Groups {
-					decoding += textIf(x.Name == g.Name, x.Speedup.cell())
+					decoding += textIf(x.Name == g.Name, c.cell(x.Speedup))
 				}
 			}
 			add(d.names()[i]+", "+cmp.Or(g.Name, "(none)"), g, decoding, "")

@@ -87,8 +87,13 @@ func JoinOr(values []string) string {
 // Times spells a factor: 2.31×.
 func Times(v float64) string { return Digits(v) + "×" }
 
-// Percent spells a share: 4.35 %.
-func Percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+// Percent spells a share: 4.35 %. NaN, a share of nothing, is empty.
+func Percent[Share ~float64](share Share) string {
+	if share != share {
+		return ""
+	}
+	return fmt.Sprintf("%.2f %%", 100*share)
+}
 
 // Digits spells a number with three digits, or with all digits before the point if there are more.
 func Digits(x float64) string {

@@ -42,9 +42,9 @@ var reportRows = []*Option{
 	{Name: "normalizer", Kind: Choice, Arg: "name", Default: "auto",
 		Choices: append([]string{"auto"}, normalize.Names()...),
 		Help:    "text normalization before scoring: auto, " + show.JoinOr(normalize.Names())},
-	{Name: "by", Kind: Text, Arg: "field", Max: maxLine,
-		Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker; language is " +
-			"the detected one where the manifest has none"},
+	{Name: "by", Kind: Text, Arg: "fields", Max: maxLine,
+		Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker, or of several, as in " +
+			"lang,speaker; language is the detected one where the manifest has none, and seconds groups by length"},
 	{Name: "json", Common: true, Help: "write JSON"},
 }
 
