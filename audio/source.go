@@ -266,8 +266,8 @@ func (s *source) missing(p packet) int64 {
 	return n
 }
 
-// jumps reports whether sound may be missing between two packets: the clock is ahead of the samples, by much more than
-// before if that is damage. Where the clock was set back, time goes on from there.
+// jumps reports whether sound is missing between two packets because the clock is ahead of the samples. If it suddenly is,
+// the file is damaged. If the clock was set back instead, later packets are compared with it as it is now.
 func (s *source) jumps(ahead, before int64) bool {
 	switch tolerance := int64(s.shape().rate) / clockTolerance; {
 	case ahead < -tolerance:

@@ -33,7 +33,7 @@ func BenchmarkClips(b *testing.B) {
 	m := must(transcribe.Load(b.Context(), c, transcribe.LoadOptions{Threads: runtime.GOMAXPROCS(0), Precision: precision.Of(precision.Int8)}))
 	defer m.Close()
 	for _, seconds := range []int{1, 3, 5, 10} {
-		clips := parts(b, seconds)
+		clips := partsOf(b, seconds)
 		for _, w := range []struct {
 			name    string
 			context int
@@ -58,8 +58,8 @@ func BenchmarkClips(b *testing.B) {
 	}
 }
 
-// parts returns the whole parts of so many seconds of all recordings, as WAV.
-func parts(b *testing.B, seconds int) (clips [][]byte) {
+// partsOf cuts all recordings of the repository into clips of some seconds, as WAV. What is left at an end is not used.
+func partsOf(b *testing.B, seconds int) (clips [][]byte) {
 	for _, name := range append(must(filepath.Glob("../model/base/librispeech/*.flac")), "../model/base/jfk.flac") {
 		clip := must(audio.Open(b.Context(), name))
 		pcm := must(clip.Samples(1 << 30))

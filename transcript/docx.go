@@ -75,14 +75,15 @@ func (b *docxBody) begin(properties, text string) {
 	fmt.Fprintf(b, `<w:p><w:pPr>%s</w:pPr>`, properties)
 }
 
-func (b *docxBody) run(properties, text string) {
+// writeRun writes text in one style.
+func (b *docxBody) writeRun(properties, text string) {
 	fmt.Fprintf(b, `<w:r><w:rPr>%s%s</w:rPr><w:t xml:space="preserve">%s</w:t></w:r>`, properties, b.leftward, xmlText(text))
 }
 
 // line writes a paragraph of one run.
 func (b *docxBody) line(paragraph, run, text string) {
 	b.begin(paragraph, text)
-	b.run(run, text)
+	b.writeRun(run, text)
 	b.WriteString(`</w:p>`)
 }
 
@@ -130,12 +131,12 @@ func (o Options) writeDOCX(w io.Writer, t *Transcript) error {
 	for _, p := range paragraphs {
 		body.begin("", p.Text)
 		if o.Times {
-			body.run(docxGrey, p.clock()+"  ")
+			body.writeRun(docxGrey, p.clock()+"  ")
 		}
 		if p.Speaker != "" {
-			body.run(`<w:b/><w:bCs/>`, p.Speaker+": ")
+			body.writeRun(`<w:b/><w:bCs/>`, p.Speaker+": ")
 		}
-		body.run("", p.Text)
+		body.writeRun("", p.Text)
 		body.WriteString(`</w:p>`)
 	}
 	language := ""

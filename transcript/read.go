@@ -66,44 +66,6 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	return cues, nil
 }
 
-// Open reads srt, vtt or JSON, as Read does, to go on with the transcript: with the words, speakers and language that JSON
-// may have. Each subtitle is a fixed segment. Text without times is an error.
-func Open(name string, raw []byte) (*Transcript, error) {
-	cues, err := Read(name, raw)
-	if err != nil {
-		return nil, err
-	}
-	var doc struct {
-		Language string
-		Duration float64
-		Segments []Segment
-		Words    []Word
-	}
-	isJSON := json.Unmarshal([]byte(input.Text(raw)), &doc) == nil
-	t := &Transcript{Name: name, Language: doc.Language, Duration: doc.Duration, Segments: doc.Segments}
-	if len(t.Segments) == 0 {
-		for _, c := range cues {
-			if !c.HasTimes() {
-				return nil, fmt.Errorf("%s: has no times, want srt, vtt or json", name)
-			}
-			t.Segments = append(t.Segments, Segment{Start: c.Start, End: c.End, Text: c.Text, Fixed: !isJSON})
-		}
-	}
-	i := 0 // the words of the API's verbose_json stand apart
-	for _, w := range doc.Words {
-		for i+1 < len(t.Segments) && w.Start >= t.Segments[i+1].Start {
-			i++
-		}
-		if i < len(t.Segments) {
-			t.Segments[i].Words = append(t.Segments[i].Words, w)
-		}
-	}
-	for _, s := range t.Segments {
-		t.Duration = max(t.Duration, s.End)
-	}
-	return t, nil
-}
-
 // cleanCues drops cues without text, and times that are impossible.
 func cleanCues(cues []Cue) []Cue {
 	kept := cues[:0]

@@ -55,9 +55,9 @@ var captionRows = []*Option{
 		Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles, Common: true,
 		Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
 			"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +
-			"ted select the rules of that service, youtube closes small gaps, shorts has one line of 20 characters. Limits may follow, as in netflix,cps=15,gap=0.1,min=1,max=7: " +
-			"characters per second, and seconds between subtitles and that each is shown. The format is srt unless -f " +
-			"specifies another"},
+			"ted select the rules of that service, youtube closes small gaps, shorts has one line of 20 characters. Limits may " +
+			"follow, as in netflix,cps=15,gap=0.1,min=1,max=7: characters per second, and seconds between subtitles and that " +
+			"each is shown. The format is srt unless -f specifies another"},
 	{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: maxLine, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 		Help: "maximum characters per subtitle line; 0 means no limit"},
 	{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: maxLine, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,

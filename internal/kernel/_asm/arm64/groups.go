@@ -122,12 +122,13 @@ func (t *groupTile) begin(p product) {
 	}
 }
 
-// sumProducts adds the products of a group.
+// sumProducts adds the products of a group. Each pair of vectors of weights is multiplied by four activations: a lane of
+// one of the two vectors that have those of a row.
 func (t *groupTile) sumProducts(p product) {
-	add := func(v vec, half, lane int) {
-		for r := range p.rows {
+	add := func(weights vec, quads, lane int) {
+		for row := range p.rows {
 			for j := range 2 {
-				p.sum(t.fn, groupTotal(r, j), v+vec(j), groupQuads(r, half), lane)
+				p.sum(t.fn, groupTotal(row, j), weights+vec(j), groupQuads(row, quads), lane)
 			}
 		}
 	}
