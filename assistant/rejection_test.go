@@ -47,8 +47,6 @@ func (d *dice) AppendProbs(dst []float32, i int, _ float32) []float32 {
 	return append(dst, d.probs(slices.Concat(d.tokens, d.draft[:i]))...)
 }
 
-func (d *dice) Ended() bool { return false }
-
 func (d *dice) LogProb(int, Token) float32 { return 0 }
 
 func (d *dice) Commit(_ context.Context, kept []Token) error {

@@ -49,9 +49,6 @@ type Verifier interface {
 	// Commit keeps a prefix of the last draft plus one choice. It drops everything else that
 	// Choose put in the cache.
 	Commit(ctx context.Context, kept []Token) error
-
-	// Ended reports whether only end-of-text can follow the committed tokens, with probability 1.
-	Ended() bool
 }
 
 // Options configure Generate.
@@ -214,13 +211,8 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 		g.Marks = append(g.Marks, mark)
 	}
 	g.Choices = append(g.Choices, choices...)
+	g.done = end >= 0 || len(g.Choices) >= g.o.Limit
 	g.count(min(same, len(choices)), len(choices))
-	if g.done = end >= 0 || len(g.Choices) >= g.o.Limit; !g.done && g.v.Ended() {
-		g.done = true
-		g.Choices = append(g.Choices, decoder.Choice{Token: g.o.EOT})
-		g.Marks = append(g.Marks, transcript.TokenOrigin{Round: g.Stats.Drafts.Rounds - 1})
-		g.Stats.Drafts.Tokens++
-	}
 	if err := g.p.Commit(ctx, g.kept); err != nil {
 		g.dropProposer(err)
 	}

@@ -29,7 +29,7 @@ func (s *script) next(prefix []Token) Token {
 	for _, t := range prefix {
 		h = (h*31 + t + 7) % 9973
 	}
-	switch s.kind % 6 {
+	switch s.kind % 5 {
 	case 1: // always ends at once
 		return eot
 	case 2: // never ends
@@ -38,10 +38,6 @@ func (s *script) next(prefix []Token) Token {
 		return 7
 	case 4: // ever lower timestamps, then the end
 		return max(0, 9-Token(len(prefix)))
-	case 5: // only the end follows a 3
-		if mustEnd(prefix) {
-			return eot
-		}
 	}
 	if h%29 == 0 {
 		return eot
@@ -49,23 +45,12 @@ func (s *script) next(prefix []Token) Token {
 	return 1 + h%3
 }
 
-func mustEnd(prefix []Token) bool { return len(prefix) > 0 && prefix[len(prefix)-1] == 3 }
-
-// choice is the choice after a prefix, with a log-probability that nothing else has, but for an end that is certain.
-func (s *script) choice(prefix []Token) decoder.Choice {
-	c := decoder.Choice{Token: s.next(prefix)}
-	if s.kind%6 != 5 || !mustEnd(prefix) {
-		c.LogProb = -float32(c.Token) - float32(len(prefix))/8
-	}
-	return c
-}
-
-func (s *script) Ended() bool { return s.kind%6 == 5 && mustEnd(s.committed) }
-
 func (s *script) Choose(_ context.Context, draft []Token) ([]decoder.Choice, error) {
 	var out []decoder.Choice
 	for i := range len(draft) + 1 {
-		out = append(out, s.choice(append(slices.Clone(s.committed), draft[:i]...)))
+		seen := append(slices.Clone(s.committed), draft[:i]...)
+		t := s.next(seen)
+		out = append(out, decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(seen))/8})
 	}
 	return out, nil
 }
@@ -98,11 +83,12 @@ func (s *script) Commit(_ context.Context, kept []Token) error {
 func (s *script) plain(limit int) (out []decoder.Choice) {
 	var seen []Token
 	for len(out) < limit {
-		c := s.choice(seen)
-		if out = append(out, c); c.Token == eot {
+		t := s.next(seen)
+		out = append(out, decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(seen))/8})
+		if t == eot {
 			break
 		}
-		seen = append(seen, c.Token)
+		seen = append(seen, t)
 	}
 	return out
 }
@@ -110,7 +96,7 @@ func (s *script) plain(limit int) (out []decoder.Choice) {
 // FuzzRounds tests the guarantee of the package: drafts never change the text, its
 // scores, or what the caches hold.
 func FuzzRounds(f *testing.F) {
-	for kind := range uint8(6) {
+	for kind := range uint8(5) {
 		f.Add(uint16(1), kind, []byte{}, uint8(40), false)
 		f.Add(uint16(2), kind, []byte{3, 1, 2, 1, 8, 1, 1, 2, 2, 3, 3, 0, 7}, uint8(40), false)
 		f.Add(uint16(3), kind, []byte{1, 0, 1, 7, 2, 7, 7, 3, 9, 8, 7}, uint8(12), false)

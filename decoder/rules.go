@@ -151,15 +151,10 @@ func (r EndOfSound) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	if last := int(r.Last) + 1; last < len(logits) {
 		forbidAll(logits[last:])
 	}
-	if r.ends(seen, begin) {
+	sampled := seen[begin:]
+	if n := len(sampled); n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin {
 		allowOnly(logits, r.EOT)
 	}
-}
-
-func (r EndOfSound) ends(seen []tokenizer.Token, begin int) bool {
-	sampled := seen[begin:]
-	n := len(sampled)
-	return n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin
 }
 
 // allowOnly forbids every other token.

@@ -264,24 +264,6 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	return nil
 }
 
-// Ended reports whether the rules leave only end-of-text after the committed tokens. Then its log-probability is 0, whatever
-// the network says, and another round would find nothing else.
-func (s *Session) Ended() bool {
-	for _, rule := range s.o.Rules {
-		end, ok := rule.(EndOfSound)
-		if !ok || !end.ends(s.tokens, len(s.o.Prompt)) {
-			continue
-		}
-		row := s.lastLogits[:s.d.dims.Vocab] // the round no longer needs them
-		clear(row)
-		for _, rule := range s.o.Rules { // another one may forbid it
-			rule.Apply(row, s.tokens, len(s.o.Prompt))
-		}
-		return row[end.EOT] > negInf
-	}
-	return false
-}
-
 // Rewrite replaces the session's tokens, prompt included, and keeps the common prefix of the
 // cache. A session that drafts needs it when the target's choices replace its tokens.
 func (s *Session) Rewrite(tokens []tokenizer.Token) {

@@ -68,43 +68,6 @@ func TestCommitChecks(t *testing.T) {
 	}
 }
 
-// TestEnded: where the rules leave only end-of-text, its log-probability is exactly 0, so that no round is needed. Where
-// another rule forbids it too, decoding must not end.
-func TestEnded(t *testing.T) {
-	d, tok := open(t, "odd", Options{}), multilingual(t)
-	end := EndOfSound{EOT: tok.EOT, TimestampBegin: tok.TimestampBegin, Last: tok.TimestampBegin + 3, Near: tok.TimestampBegin + 2}
-	for name, tt := range map[string]struct {
-		kept  []tokenizer.Token
-		more  Rule
-		ended bool
-	}{
-		"text":                  {[]tokenizer.Token{tok.TimestampBegin, 50}, nil, false},
-		"an early time":         {[]tokenizer.Token{50, tok.TimestampBegin + 1}, nil, false},
-		"the end":               {[]tokenizer.Token{50, tok.TimestampBegin + 2}, nil, true},
-		"an end too early":      {[]tokenizer.Token{50, tok.TimestampBegin + 2}, minTokens{tok.EOT, 9}, false},
-		"an end with a penalty": {[]tokenizer.Token{50, tok.TimestampBegin + 2}, penalty(1.5), true},
-	} {
-		s := session(t, d, tok)
-		if s.o.Rules = append([]Rule{end}, s.o.Rules...); tt.more != nil {
-			s.o.Rules = append(s.o.Rules, tt.more)
-		}
-		if _, err := s.Choose(t.Context(), tt.kept[:1]); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Commit(t.Context(), tt.kept); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Ended(); got != tt.ended {
-			t.Errorf("%s: ended is %v, want %v", name, got, tt.ended)
-		}
-		c, err := s.Choose(t.Context(), nil)
-		if tt.ended && (err != nil || c[0] != Choice{Token: tok.EOT}) {
-			t.Errorf("%s: the next choice is %v, %v, want end-of-text with log-probability 0", name, c, err)
-		}
-		s.Close()
-	}
-}
-
 func TestSessionErrors(t *testing.T) {
 	d := open(t, "odd", Options{})
 	c := cross(t, d, 1)
