@@ -29,7 +29,7 @@ function timedTokens(p) {
     const first = all[0], last = all[all.length - 1];
     const time = (w, at) => w.start + (w.end - w.start) * Math.min(1, Math.max(0, (at - w.at) / w.length));
     return {text: p.text.substr(t.at, t.length), start: time(first, t.at), end: time(last, end), p: first.p,
-      first: first.first && first.at >= t.at || undefined, speaker: p.speaker};
+      first: first.first && first.at >= t.at || undefined, cue: first.cue, speaker: p.speaker};
   });
 }
 
@@ -45,14 +45,15 @@ function assign(old, made, before, after) {
       const gone = old.slice(i, toOld), last = i ? old[i - 1] : null, next = old[toOld];
       const start = gone.length ? gone[0].start : last ? last.end : before ? before.words[before.words.length - 1].end : next ? next.start : 0;
       const end = gone.length ? gone[gone.length - 1].end : next ? next.start : after ? after.words[0].start : start;
-      share(words.slice(j, toNew), start, Math.max(start, end), (gone[0] || last || next || before || after || {}).speaker);
+      const {speaker, cue} = gone[0] || last || next || before || after || {};
+      share(words.slice(j, toNew), start, Math.max(start, end), speaker, cue);
       if (gone.some(w => w.first)) words[j].word.first = true;
     } else if (toNew < words.length && old.slice(i, toOld).some(w => w.first)) words[toNew].begins = true;
   };
   for (const [a, b] of pairs) {
     fill(a, b);
-    const {start, end, p, first, speaker} = old[a], {word, text} = words[b];
-    Object.assign(word, {start, end});
+    const {start, end, p, first, cue, speaker} = old[a], {word, text} = words[b];
+    Object.assign(word, {start, end}, cue && {cue});
     if (p !== undefined && text === old[a].text) word.p = p;
     if (first || words[b].begins) word.first = true;
     words[b].speaker = speaker;
@@ -63,11 +64,11 @@ function assign(old, made, before, after) {
 }
 
 // share divides a span of time among words by their lengths.
-function share(words, start, end, speaker) {
+function share(words, start, end, speaker, cue) {
   const all = words.reduce((n, w) => n + w.word.length, 0);
   let at = start;
   for (const w of words) {
-    Object.assign(w.word, {start: at, end: at += (end - start) * w.word.length / all});
+    Object.assign(w.word, {start: at, end: at += (end - start) * w.word.length / all}, cue && {cue});
     w.speaker = speaker;
   }
 }

@@ -3,7 +3,6 @@
 import {request, explain, Failure, headers} from "./api.js";
 import {append, endsSentence} from "./paragraphs.js";
 import * as store from "./store.js";
-import {reduce} from "./wave.js";
 
 const storedEach = 1000; // ms of sound that are stored at once
 const savedEach = 5; // pieces of sound after which the length is stored, with the text
@@ -287,7 +286,7 @@ export class Live {
     await this.recorded;
     if (this.samples) {
       if (this.pieces.length) this.job.file = new Blob(this.pieces, {type: this.job.kind});
-      this.job.peaks = reduce(this.levels);
+      this.job.peaks = Uint8Array.from(this.levels);
     }
     this.on.ended(failure);
   }

@@ -13,7 +13,9 @@ import * as recording from "./recording.js";
 import * as save from "./save.js";
 import * as settings from "./settings.js";
 import {findPeaks} from "./sound.js";
+import * as rows from "./rows.js";
 import * as store from "./store.js";
+import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
 import {announce, closeMenus, failed, hide} from "./ui.js";
@@ -152,7 +154,7 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
 }});
 pane.connect({choose: () => $("file").click(), record, changed: refresh});
 list.connect(refresh);
-edit.connect((job, {undone, message} = {}) => {
+const edited = (job, {undone, message} = {}) => {
   removed = false;
   if (undone) hide(); // its message may offer to undo the same
   if (message) offerUndo(job, message);
@@ -162,7 +164,9 @@ edit.connect((job, {undone, message} = {}) => {
   pane.update(job);
   player.refresh();
   refresh();
-});
+};
+edit.connect(edited);
+subtitles.connect(edited);
 player.connect(findPeaks, job => jobs.save(job, true));
 const tint = () => $("text").classList.toggle("sure", !$("doubts").checked);
 const stored = settings.connect(tint, load);
@@ -221,16 +225,16 @@ onDrop(addFiles);
 
 // Keys. Those with a letter do nothing while text is typed.
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
-const ready = () => list.readable(pane.job());
+const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
-  d: () => doubt(1), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
+  d: () => doubt(1), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };
 const doubt = by => {
-  const place = ready() && player.doubt(by);
-  if (place) text.goTo(place); else if (ready()) announce("There are no more doubtful words.");
+  const place = reading() && player.doubt(by);
+  if (place) text.goTo(place); else if (reading()) announce("There are no more doubtful words.");
 };
 const always = {
   Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null) && text.editing()) player.toggle(); },
@@ -265,6 +269,7 @@ document.addEventListener("click", e => { if (e.detail && e.target.closest(".too
 // Browsers may end a page that is left or hidden.
 function leavePage(e) {
   edit.sync();
+  rows.sync();
   if (document.activeElement === $("title")) $("title").onchange();
   jobs.leave(e.type === "pagehide");
 }

@@ -10,6 +10,7 @@ import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
 import {sound} from "./sound.js";
+import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
@@ -53,10 +54,10 @@ export function update(changed) {
   $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s);
   for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !whole;
   people.show(s, some);
+  subtitles.update(s);
   showUndo(s);
   const playable = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
   for (const b of $("save").querySelectorAll("button, label, .more")) b.hidden = b.id === "saveSound" ? !playable : !some;
-  $("rules").hidden = !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
   $("save").hidden = !some && !playable || busy(s) && !whole;
   $("progress").hidden = s.state !== "working";

@@ -1,7 +1,8 @@
 // A transcript as paragraphs whose words have times.
 //
 // A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first}: its place in the text
-// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, and whether it begins a segment.
+// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, and whether it begins a segment. A
+// word of a subtitle that was made by hand has cue, [start, end] of that subtitle.
 
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
 const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
@@ -39,7 +40,7 @@ export function append(paragraphs, segment) {
     else if ((i === 0 && !segment.follows || open.text.endsWith("[…]")) && needsSpace(open.text, before + w.text)) before = " " + before;
     const at = open.text.length + before.length;
     open.text += before + w.text;
-    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows}));
+    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows, cue: segment.fixed && [segment.start, segment.end]}));
   });
   const rest = words.rest;
   if (open && words.length) open.text += rest.trimEnd();
@@ -48,7 +49,7 @@ export function append(paragraphs, segment) {
 
 // trim leaves out members that say nothing, which makes stored texts smaller.
 function trim(w) {
-  for (const k of ["p", "first"]) if (!w[k] && w[k] !== 0) delete w[k];
+  for (const k of ["p", "first", "cue"]) if (!w[k] && w[k] !== 0) delete w[k];
   return w;
 }
 
@@ -127,19 +128,24 @@ export function withSpeakers(paragraphs, spoken) {
   return list;
 }
 
-// segmentsOf returns paragraphs as segments {start, end, text, words, speaker}, cut where the server's segments began.
-// Words have the space before them.
+// inCue reports whether two words stand in one subtitle that was made by hand.
+export const inCue = (a, b) => !!a && !!b && !!a.cue && !!b.cue && a.cue[0] === b.cue[0];
+
+// segmentsOf returns paragraphs as segments {start, end, text, words, speaker, fixed}, cut where the server's segments began,
+// and where subtitles that were made by hand begin and end. Words have the space before them.
 export function segmentsOf(paragraphs) {
   const list = [];
+  let before = null; // the word before
   paragraphs.forEach((p, n) => {
     const lead = n && !joins.test(paragraphs[n - 1].text) ? " " : "";
     p.words.forEach((w, i) => {
-      const next = p.words[i + 1], text = p.text.slice(i ? w.at : 0, next ? next.at : p.text.length);
-      if (i === 0 || w.first) list.push({start: w.start, end: w.end, text: "", words: [], speaker: p.speaker});
-      const s = list[list.length - 1];
-      s.text += text;
-      s.end = Math.max(s.end, w.end);
+      const next = p.words[i + 1], text = p.text.slice(i ? w.at : 0, next ? next.at : p.text.length), open = list.at(-1), goesOn = inCue(before, w) && open.speaker === p.speaker;
+      if (!goesOn && (i === 0 || w.first || w.cue || before.cue)) list.push({start: w.cue ? w.cue[0] : w.start, end: w.cue ? w.cue[1] : w.end, text: "", words: [], speaker: p.speaker, fixed: !!w.cue});
+      const s = list.at(-1);
+      s.text += (goesOn && i === 0 ? lead : "") + text;
+      if (!s.fixed) s.end = Math.max(s.end, w.end);
       s.words.push({word: i ? p.text.slice(p.words[i - 1].at + p.words[i - 1].length, w.at + w.length) : lead + p.text.slice(0, w.length), start: w.start, end: w.end, p: w.p});
+      before = w;
     });
   });
   return list;

@@ -1,6 +1,8 @@
 // The player: sound, its waveform, and the word that is being spoken.
 import {short} from "./formats.js";
 import * as recording from "./recording.js";
+import * as rows from "./rows.js";
+import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import {Wave} from "./wave.js";
 
@@ -9,7 +11,7 @@ const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$
 let onLeft = null, wave = null, job = null, sound = null, drawn = 0, stopped = -1, probing = false; // where it was paused; whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
-const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
+export const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
 
 // load shows the player of a recording and its sound, if there is any.
 export function load(next, file) {
@@ -22,6 +24,7 @@ export function load(next, file) {
   visited = -1;
   sound = file;
   wave.set(silence);
+  $("result").classList.remove("picture");
   audio.pause();
   probing = false;
   const before = audio.src;
@@ -76,6 +79,7 @@ export function level(made, x) {
 function tick() {
   showTime();
   text.light(audio.currentTime, true);
+  rows.light(audio.currentTime);
   if (!audio.paused) requestAnimationFrame(tick);
 }
 
@@ -159,10 +163,12 @@ export function connect(ready, left) {
   wave = new Wave($("wave"), seek);
   audio.onplay = () => { showState(); tick(); };
   audio.onpause = audio.onended = () => { stopped = audio.currentTime; showState(); keepPlace(); };
-  audio.onseeked = () => { showTime(); keepPlace(); text.light(audio.currentTime, true); };
+  audio.onseeked = () => { showTime(); keepPlace(); text.light(audio.currentTime, true); rows.light(audio.currentTime); };
   audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
   audio.onloadedmetadata = () => {
     $("bar").classList.remove("mute");
+    $("result").classList.toggle("picture", audio.videoWidth > 0);
+    subtitles.update(job);
     if (audio.duration === Infinity) { // of a recording: going to the end makes the browser find it
       const found = () => {
         audio.removeEventListener("durationchange", found);
@@ -179,7 +185,8 @@ export function connect(ready, left) {
     refresh();
     if (length()) ready(job, length());
   };
-  $("play").onclick = toggle;
+  $("play").onclick = audio.onclick = toggle;
+  $("fullScreen").onclick = audio.ondblclick = () => audio.requestFullscreen();
   for (const [id, by, name, key] of [["earlier", -1, "Back", "←"], ["later", 1, "Forward", "→"]]) {
     $(id).onclick = () => skip(by);
     const label = () => { $(id).ariaLabel = `${name} ${stepSize()} seconds`; $(id).title = `${name} ${stepSize()} s (${key})`; };

@@ -3,6 +3,7 @@ import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
 import * as settings from "./settings.js";
+import {names} from "./subtitles.js";
 import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
@@ -22,7 +23,7 @@ const write = (job, format, o) => blob(job, format, {...o, key: settings.key(), 
 export async function text(job, format, table) {
   try {
     const speakers = $("withSpeakers").checked;
-    download(await write(job, format, {times: $("withTimes").checked, speakers, table, ...!speakers && {names: false}}), titleOf(job) + "." + format);
+    download(await write(job, format, {times: $("withTimes").checked, speakers, table, names: speakers && names(job)}), titleOf(job) + "." + format);
   } catch (e) {
     announce(e.message, {bad: true});
   }

@@ -2,25 +2,15 @@
 // missing, and the time at the pointer.
 import {short} from "./formats.js";
 
-const most = 2000; // peaks of a recording
+const perSecond = 25; // peaks, from 0 to 255
 const wholeLimit = 40 * 60; // seconds that are decoded at once, at some 2.6 MB a second while the browser decodes
 const slice = 4 << 20; // bytes of a longer WAV or MP3 file that are decoded at once
 const rate = 8000; // Hz; peaks need no more
 
-// reduce returns a list of levels from 0 to 255 as at most most peaks.
-export function reduce(levels) {
-  const n = Math.min(most, levels.length), peaks = new Uint8Array(n);
-  for (let i = 0; i < levels.length; i++) {
-    const at = Math.floor(i * n / levels.length);
-    peaks[at] = Math.max(peaks[at], levels[i]);
-  }
-  return peaks;
-}
-
 // peaksOf decodes a file. It returns null for sound that the browser cannot decode, or that is too long to decode at
 // once and has no frames to cut at.
 export async function peaksOf(file, duration) {
-  const levels = [], each = Math.max(1, Math.floor(rate * (duration || 60) / most / 2));
+  const levels = [], each = rate / perSecond;
   for (const part of await parts(file, duration)) {
     const data = await part.arrayBuffer(), sound = await new OfflineAudioContext(1, 1, rate).decodeAudioData(data).catch(() => null);
     if (!sound) return null;
@@ -31,7 +21,7 @@ export async function peaksOf(file, duration) {
       levels.push(Math.min(255, Math.round(255 * top)));
     }
   }
-  return levels.length ? reduce(levels) : null;
+  return levels.length ? Uint8Array.from(levels) : null;
 }
 
 async function parts(file, duration) {
@@ -54,7 +44,7 @@ async function parts(file, duration) {
 // Wave draws into the canvas of an element, which is a slider. on has seek(seconds).
 export class Wave {
   constructor(element, seek) {
-    Object.assign(this, {element, canvas: element.firstElementChild, duration: 0, time: 0, peaks: null, words: [], speakers: [], gaps: []});
+    Object.assign(this, {element, canvas: element.firstElementChild, duration: 0, from: 0, span: 0, time: 0, peaks: null, words: [], speakers: [], gaps: []});
     new ResizeObserver(() => this.draw()).observe(element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours = null; this.draw(); });
     const to = e => { if (this.duration) seek(this.timeAt(e)); };
@@ -73,11 +63,17 @@ export class Wave {
 
   timeAt(e) {
     const r = this.element.getBoundingClientRect();
-    return Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * this.duration;
+    return Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * this.shown() + this.from;
   }
 
+  // shown returns the seconds that are shown: all, unless span is set, which begin at from.
+  shown() { return this.span || this.duration || 1; }
+
+  // x returns where a time is, of a width.
+  x(time, width) { return (time - this.from) / this.shown() * width; }
+
   // set changes what is drawn: peaks, duration, words {word, paragraph} with times, the speaker of a paragraph as a
-  // number, or -1, and gaps, where speech has no words.
+  // number, or -1, gaps, where speech has no words, and the part that is shown.
   set(what) {
     Object.assign(this, what);
     this.draw();
@@ -85,9 +81,9 @@ export class Wave {
 
   // at moves the end of what was played.
   at(time) {
-    const x = Math.round(time / (this.duration || 1) * this.element.clientWidth);
+    const x = Math.round(this.x(time, this.element.clientWidth));
     this.time = time;
-    if (x !== this.x) this.draw();
+    if (x !== this.played) this.draw();
   }
 
   draw() {
@@ -98,24 +94,24 @@ export class Wave {
     c.setTransform(scale, 0, 0, scale, 0, 0);
     c.font = "12px system-ui, sans-serif";
     c.clearRect(0, 0, width, height);
-    this.x = Math.round(this.time / (this.duration || 1) * width);
+    this.played = Math.round(this.x(this.time, width));
     const bars = Math.max(1, Math.floor(width / 3)), room = height - 6, tops = this.tops(bars), who = this.who(bars);
     for (let i = 0; i < bars; i++) {
-      const x = i * 3, h = Math.max(2, tops[i] * room), played = x < this.x;
+      const x = i * 3, h = Math.max(2, tops[i] * room), played = x < this.played;
       c.fillStyle = who[i] >= 0 ? colours.speakers[who[i] % 6] : played ? colours.brand : colours.soft;
       c.globalAlpha = who[i] >= 0 && !played ? 0.5 : 1;
       c.fillRect(x, (room - h) / 2, 2, h);
     }
     c.globalAlpha = 1;
     c.fillStyle = colours.doubt;
-    if (this.duration) for (const {word, doubtful} of this.words) if (doubtful) c.fillRect(word.start / this.duration * width, height - 4, Math.max(3, (word.end - word.start) / this.duration * width), 3);
+    if (this.duration) for (const {word, doubtful} of this.words) if (doubtful) c.fillRect(this.x(word.start, width), height - 4, Math.max(3, this.x(word.end, width) - this.x(word.start, width)), 3);
     if (this.duration) for (const g of this.gaps) { // hatched
-      for (let x = Math.round(g.start / this.duration * width); x < g.end / this.duration * width; x += 4) c.fillRect(x, height - 4, 2, 3);
+      for (let x = Math.round(this.x(g.start, width)); x < this.x(g.end, width); x += 4) c.fillRect(x, height - 4, 2, 3);
     }
     c.fillStyle = colours.brand;
-    if (this.duration) c.fillRect(Math.min(width - 2, Math.max(0, this.x - 1)), 0, 2, height);
+    if (this.duration && this.played >= 0 && this.played <= width) c.fillRect(Math.min(width - 2, Math.max(0, this.played - 1)), 0, 2, height);
     if (!this.duration || this.hover == null) return;
-    const text = short(this.hover), label = c.measureText(text).width + 10, x = this.hover / this.duration * width;
+    const text = short(this.hover), label = c.measureText(text).width + 10, x = this.x(this.hover, width);
     c.fillStyle = colours.ink;
     c.fillRect(x - 0.5, 0, 1, height);
     const left = Math.max(0, Math.min(width - label, x + (x > width - label - 4 ? -label - 2 : 3)));
@@ -137,14 +133,14 @@ export class Wave {
   tops(bars) {
     const tops = new Float32Array(bars), {peaks} = this;
     if (peaks && peaks.length) {
-      const loudest = Math.max(32, ...peaks);
+      const loudest = peaks.reduce((a, b) => Math.max(a, b), 32), at = i => Math.floor((this.from + i * this.shown() / bars) / (this.duration || 1) * peaks.length);
       for (let i = 0; i < bars; i++) {
-        const from = Math.floor(i * peaks.length / bars), to = Math.max(from + 1, Math.floor((i + 1) * peaks.length / bars));
+        const from = at(i), to = Math.max(from + 1, at(i + 1));
         for (let j = from; j < to && j < peaks.length; j++) tops[i] = Math.max(tops[i], peaks[j] / loudest);
       }
     } else if (this.duration) {
       for (const {word} of this.words) {
-        for (let i = Math.floor(word.start / this.duration * bars); i <= word.end / this.duration * bars && i < bars; i++) tops[i] = 0.4;
+        for (let i = Math.max(0, Math.floor(this.x(word.start, bars))); i <= this.x(word.end, bars) && i < bars; i++) tops[i] = 0.4;
       }
     }
     return tops;
@@ -155,7 +151,7 @@ export class Wave {
     const who = new Int8Array(bars).fill(-1);
     if (this.duration) for (const {word, paragraph} of this.words) {
       const speaker = this.speakers[paragraph];
-      if (speaker >= 0) for (let i = Math.floor(word.start / this.duration * bars); i <= word.end / this.duration * bars && i < bars; i++) who[i] = speaker;
+      if (speaker >= 0) for (let i = Math.max(0, Math.floor(this.x(word.start, bars))); i <= this.x(word.end, bars) && i < bars; i++) who[i] = speaker;
     }
     return who;
   }

@@ -1,0 +1,193 @@
+// The subtitles of a recording: computed by Verity, changed by hand, and shown over its video. What is made by hand is
+// marked on the words (paragraphs.js), so that it stays, whatever becomes of the rest.
+import {rewrite} from "./align.js";
+import * as edit from "./edit.js";
+import {named, write} from "./formats.js";
+import {remember} from "./history.js";
+import {readable} from "./list.js";
+import * as list from "./rows.js";
+import * as settings from "./settings.js";
+import * as text from "./text.js";
+import {announce} from "./ui.js";
+
+const $ = id => document.getElementById(id);
+const shortest = 0.2; // s of a subtitle that is moved or split by hand
+let job = null, rows = [], of = {}, shown = false, on = null, track = null, asked = 0, timer = 0; // of: what the rows were computed of
+
+const wanted = () => ({job, paragraphs: job.paragraphs, rules: $("subtitles").value, names: names(job), speakers: job.names});
+const fresh = () => job && Object.entries(wanted()).every(([k, v]) => of[k] === v);
+
+// viewed reports whether subtitles are shown in place of the text.
+export const viewed = () => $("result").classList.contains("subtitles");
+
+// names reports whether subtitles have the names of speakers: if somebody typed these, or wants them.
+export const names = job => job.subtitleNames ?? named(job);
+
+// view shows subtitles or the text.
+export function view(yes) {
+  if (yes) edit.end();
+  shown = yes;
+  update(job);
+}
+
+// update shows a changed recording.
+export function update(next) {
+  if (next !== job) [rows, of] = [[], {}];
+  job = next;
+  const some = readable(job) && job.paragraphs.length > 0;
+  $("views").hidden = !some;
+  $("result").classList.toggle("subtitles", shown && some);
+  $("asText").ariaPressed = !viewed();
+  $("asSubtitles").ariaPressed = viewed();
+  if (!some) [rows, of] = [[], {}];
+  else {
+    $("names").checked = names(job);
+    $("names").parentElement.hidden = job.paragraphs.every(p => p.speaker == null);
+    clearTimeout(timer);
+    if (!fresh() && (viewed() || $("result").classList.contains("picture"))) timer = setTimeout(load, viewed() ? 0 : 400);
+  }
+  show();
+}
+
+// load fetches the rows.
+async function load() {
+  clearTimeout(timer);
+  const number = ++asked, as = wanted();
+  try {
+    const found = await (await write(job, "rows", {rules: as.rules, names: as.names, key: settings.key()})).json();
+    if (number !== asked || as.job !== job) return;
+    [rows, of] = [found, as];
+  } catch (e) {
+    if (number === asked && viewed()) announce(e.message, {bad: true});
+  }
+  show();
+}
+
+function show() {
+  if (viewed() && rows.length && !fresh()) return; // what is shown is older than the text
+  list.show(job, viewed() ? rows : []);
+  if (!$("result").classList.contains("picture")) return;
+  track ||= $("player").addTextTrack("subtitles", "Subtitles");
+  track.mode = "showing";
+  for (const c of [...track.cues]) track.removeCue(c);
+  for (const r of rows) track.addCue(new VTTCue(r.start, r.end, r.text.replace(/[&<>]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;"})[c])));
+}
+
+// change makes a change: at once or, if the rows are older than the text, when they are here. act returns whether there was one.
+async function change(act) {
+  const changed = job;
+  if (!fresh()) await load();
+  if (changed !== job || !fresh() || !act()) return;
+  text.show(job);
+  on(job);
+  if (viewed()) await load();
+}
+
+// words returns the words of a row, with their paragraphs.
+export const words = row => text.words().slice(row.first, row.first + row.words);
+
+// pieces returns the text of a row with its lines, and for each word the place in that text and in its paragraph.
+export function pieces(row) {
+  const all = words(row), list = [];
+  let line = "";
+  all.forEach(({word, paragraph}, i) => {
+    const p = job.paragraphs[paragraph], next = all[i + 1], at = word === p.words[0] ? 0 : word.at, until = next && next.paragraph === paragraph ? next.word.at : p.words[p.words.indexOf(word) + 1]?.at ?? p.text.length;
+    const breaks = row.lines.includes(row.first + i + 1), said = p.text.slice(at, until), kept = breaks || !next ? said.trimEnd() : said;
+    list.push({from: line.length, paragraph, at, length: kept.length});
+    line += kept + (!next ? "" : breaks ? "\n" : next.paragraph !== paragraph && !/\s$/.test(kept) ? " " : "");
+  });
+  return {line, list};
+}
+
+// mark gives words another cue, or with null none, and returns them.
+function mark(list, cue) {
+  const set = new Set(list.map(w => w.word)), made = [];
+  job.paragraphs = job.paragraphs.map((p, paragraph) => !p.words.some(w => set.has(w)) ? p : {...p, words: p.words.map(w => {
+    if (!set.has(w)) return w;
+    const {cue: old, ...word} = w;
+    if (cue) word.cue = cue.map(t => Math.round(t * 1000) / 1000);
+    made.push({word, paragraph});
+    return word;
+  })});
+  return made;
+}
+
+// retype changes the text of a row. It stays a subtitle, and words keep their times.
+export const retype = (row, typed) => change(() => {
+  const {line, list} = pieces(row), now = typed.trim();
+  let head = 0, tail = 0;
+  while (head < Math.min(line.length, now.length) && line[head] === now[head]) head++;
+  while (tail < Math.min(line.length, now.length) - head && line.at(-1 - tail) === now.at(-1 - tail)) tail++;
+  const place = offset => {
+    const p = list.findLast(p => p.from <= offset);
+    return {paragraph: p.paragraph, at: p.at + Math.min(offset - p.from, p.length)};
+  };
+  const a = place(head), b = place(line.length - tail), first = place(0), last = place(line.length), texts = job.paragraphs.map(p => p.text), size = list => list.join("").length;
+  const before = size(texts.slice(0, first.paragraph)) + first.at, after = size(texts.slice(last.paragraph)) - last.at;
+  remember(job);
+  texts.splice(a.paragraph, b.paragraph - a.paragraph + 1, texts[a.paragraph].slice(0, a.at) + now.slice(head, now.length - tail).replace(/\s+/g, " ") + texts[b.paragraph].slice(b.at));
+  job.paragraphs = rewrite(job.paragraphs, texts);
+  const total = size(job.paragraphs.map(p => p.text));
+  let passed = 0;
+  mark(job.paragraphs.flatMap(p => {
+    const from = passed;
+    passed += p.text.length;
+    return p.words.filter(w => from + w.at >= before && from + w.at + w.length <= total - after).map(word => ({word}));
+  }), [row.start, row.end]);
+  return true;
+});
+
+// split divides a row after some characters, spaces not counted, at the nearest border of words. It returns the word that begins the second.
+export function split(row, characters) {
+  const all = words(row);
+  let k = 0;
+  for (let n = 0; k < all.length; k++) {
+    const {length} = job.paragraphs[all[k].paragraph].text.substr(all[k].word.at, all[k].word.length).replace(/\s/g, "");
+    if (n + length / 2 > characters) break;
+    n += length;
+  }
+  if (k < 1 || k >= all.length) return announce("To split, put the cursor between two words.");
+  change(() => {
+    const at = Math.max(row.start + shortest, Math.min(row.end - shortest, all[k].word.start));
+    remember(job);
+    mark(all.slice(0, k), [row.start, Math.min(at, Math.max(row.start + shortest, all[k - 1].word.end))]);
+    mark(all.slice(k), [at, row.end]);
+    return true;
+  });
+  return row.first + k;
+}
+
+// merge makes one row of two.
+export const merge = (row, next) => change(() => {
+  const all = [...words(row), ...words(next)];
+  if (new Set(all.map(w => job.paragraphs[w.paragraph].speaker ?? null)).size > 1) return announce("Different people speak in these two subtitles.");
+  remember(job);
+  return mark(all, [row.start, next.end]);
+});
+
+// move gives a row other times, and takes them from its neighbours.
+export const move = (row, start, end) => change(() => {
+  const i = rows.indexOf(row), [before, after] = [rows[i - 1], rows[i + 1]], beside = before && words(before), behind = after && words(after);
+  const from = Math.max(before ? before.start + shortest : 0, Math.min(start, end - shortest)), to = Math.min(after ? after.end - shortest : Infinity, Math.max(end, from + shortest));
+  remember(job);
+  mark(words(row), [from, to]);
+  if (before && before.fixed && before.end > from) mark(beside, [before.start, from]);
+  if (after && after.fixed && after.start < to) mark(behind, [to, after.end]);
+  return true;
+});
+
+// connect adds the handlers. changed is called with a recording that was changed.
+export function connect(changed) {
+  on = changed;
+  list.connect();
+  $("asText").onclick = () => view(false);
+  $("asSubtitles").onclick = () => view(true);
+  $("subtitles").addEventListener("change", () => update(job));
+  $("names").onchange = () => { job.subtitleNames = $("names").checked; on(job); };
+  $("fresh").onclick = () => change(() => {
+    remember(job);
+    mark(text.words(), null);
+    announce("The subtitles are as the rules make them.", {undo: () => edit.undo(job)});
+    return true;
+  });
+}

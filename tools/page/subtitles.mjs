@@ -1,0 +1,133 @@
+// Parts of page.mjs: subtitles, video, and what was saved and is opened again.
+import {execFileSync} from "node:child_process";
+import {readFileSync, writeFileSync} from "node:fs";
+
+export const parts = ({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}) => {
+  const lines = page => page.evaluate(() => [...document.querySelectorAll("#cues li")].map(l => ({text: l.field.value, start: l.row.start, end: l.row.end, fixed: l.row.fixed, bad: !!l.querySelector(".bad")})));
+  const field = (page, i) => page.locator("#cues textarea").nth(i);
+  const settled = async (page, ok, what) => {
+    for (let i = 0; i < 50 && !ok(await lines(page)); i++) await page.waitForTimeout(100);
+    check(what, ok(await lines(page)), await lines(page));
+  };
+  const flat = list => list.map(l => l.text).join(" ").replace(/\s+/g, " ");
+  const saved = async (page, b) => {
+    await page.click("#save summary");
+    if (!await page.locator(b).first().isVisible()) await page.click("#save .more summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(b)]);
+    return [download.suggestedFilename(), readFileSync(await download.path())];
+  };
+
+  return {
+    async subtitles() {
+      const page = await open();
+      await seed(page, [{name: "Harbour.m4a", sentences: 12, speakers: true}, {name: "Interview.mp3", sentences: 24}]);
+      await choose(page, "Harbour");
+      await page.waitForFunction(() => document.querySelector("#text p") && document.getElementById("player").readyState > 0);
+      const before = await words(page);
+      await page.click("#asSubtitles");
+      await settled(page, l => l.length > 5, "subtitles are shown");
+      const first = await lines(page);
+      check("they have all words, in lines that are short", flat(first) === before.replace(/\s+/g, " ") && first.every(l => l.text.split("\n").every(x => x.length <= 42)), first);
+      check("without names that nobody typed", !/Speaker/.test(flat(first)) && !await page.isChecked("#names"), flat(first));
+      await field(page, 1).focus();
+      await looks(page, "subtitles", ["light", "dark"]);
+      // Enter splits, Backspace merges, Ctrl+Z takes back; what was typed stays with its times.
+      const at = first[1].text.indexOf(" ", 12);
+      await field(page, 1).evaluate((f, at) => f.setSelectionRange(at, at), at);
+      await page.keyboard.press("Enter");
+      await settled(page, l => l.length >= first.length + 1 && l[1].fixed && l[2].fixed && l[1].text === first[1].text.slice(0, at).trim(), "Enter splits at the cursor");
+      const split = await lines(page);
+      check("the parts share the time", split[1].start === first[1].start && split[1].end <= split[2].start && Math.abs(split[2].end - first[1].end) < 0.01, split.slice(1, 3));
+      check("and the cursor is in the second", await page.evaluate(() => document.activeElement === document.querySelectorAll("#cues textarea")[2] && document.activeElement.selectionStart === 0), await page.evaluate(() => document.activeElement.outerHTML));
+      await page.keyboard.press("Backspace");
+      await settled(page, l => l[1].fixed && l[1].text.replace(/\s+/g, " ") === first[1].text.replace(/\s+/g, " "), "Backspace merges");
+      await page.keyboard.press("Control+z");
+      await settled(page, l => l[1].text === split[1].text, "Ctrl+Z takes it back");
+      await page.keyboard.press("End");
+      await field(page, 1).fill(split[1].text + " indeed");
+      await field(page, 3).focus();
+      await settled(page, l => /indeed$/.test(l[1].text) && l[1].start === split[1].start && l[1].end === split[1].end, "what is typed into a subtitle stays in it");
+      // Times: typed, by keys, and on the waveform.
+      await field(page, 2).focus();
+      await page.fill("#cueEnd", "0:0" + (split[2].end + 0.3).toFixed(2));
+      await page.press("#cueEnd", "Enter");
+      await settled(page, l => Math.abs(l[2].end - split[2].end - 0.3) < 0.02, "a time can be typed");
+      await page.press("#cueEnd", "ArrowDown");
+      await settled(page, l => Math.abs(l[2].end - split[2].end - 0.2) < 0.02, "and changed by keys");
+      const box = await page.locator("#strip .fixed").last().boundingBox(), was = (await lines(page))[2];
+      await page.mouse.move(box.x + box.width - 3, box.y + 10);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width - 3 - 28, box.y + 10, {steps: 4});
+      await page.mouse.up();
+      await settled(page, l => Math.abs(l[2].end - was.end + 0.5) < 0.05 && l[2].start === was.start, "an end can be dragged on the waveform");
+      const whole = await page.locator("#strip .fixed").first().boundingBox(), whole0 = (await lines(page))[1];
+      await page.mouse.move(whole.x + whole.width / 2, whole.y + 10);
+      await page.mouse.down();
+      await page.mouse.move(whole.x + whole.width / 2 + 10, whole.y + 10, {steps: 4});
+      await page.mouse.up();
+      await settled(page, l => l[1].start > whole0.start + 0.1 && l[0].end <= l[1].start && l[1].end <= l[2].start, "a subtitle can be dragged whole, and pushes the next");
+      // All of it stays: in the text, with other rules, after a reload, and in what is saved.
+      const made = (await lines(page))[1];
+      await page.selectOption("#subtitles", "shorts");
+      await settled(page, l => l.length > first.length + 4 && l.filter(x => !x.fixed).every(x => x.text.length <= 20 || !/ /.test(x.text)) && l.some(x => x.fixed && x.text === made.text.replace(/\n/, " ") || x.text === made.text), "other rules leave what was made by hand");
+      await looks(page, "shorts");
+      await page.selectOption("#subtitles", "");
+      await page.reload();
+      await page.waitForSelector("#text p");
+      check("the text has what was typed", / indeed/.test(await words(page)), (await words(page)).slice(0, 300));
+      await page.click("#asSubtitles");
+      await settled(page, l => l.length > 5 && l[1].text === made.text && l[1].start === made.start, "changes are kept");
+      const [, srt] = await saved(page, "#save [data-format=srt]");
+      const clock = t => new Date(Math.round(t * 1000)).toISOString().slice(11, 23).replace(".", ",");
+      check("and saved", srt.toString().includes(clock(made.start) + " --> " + clock(made.end)) && !/Speaker 1/.test(srt), srt.toString().slice(0, 300));
+      // Hard to read; names; start over.
+      await page.evaluate(() => document.getElementById("player").pause());
+      await field(page, 0).fill("Much more than anybody could ever read in the time that there is for it, whoever it may be and however fast");
+      await field(page, 1).focus();
+      await settled(page, l => l[0].bad, "what cannot be read is red");
+      await page.click("#bad");
+      check("and found", await page.evaluate(() => document.activeElement.closest("li").querySelector(".bad") !== null), "");
+      await looks(page, "subtitles-hard");
+      await page.check("#names");
+      const [, named] = await saved(page, "#save [data-format=srt]");
+      check("names, if wanted", /Speaker 1: /.test(named), named.toString().slice(0, 200));
+      await page.click("#fresh");
+      await settled(page, l => l.every(x => !x.fixed), "all can be as the rules make it");
+      await page.click("#undo");
+      await settled(page, l => l.some(x => x.fixed), "and back");
+      await page.evaluate(() => { document.getElementById("player").currentTime = 4; });
+      await page.waitForSelector("#cues li.now");
+      check("the subtitle that is heard is marked", await page.evaluate(() => { const {row} = document.querySelector("#cues .now"); return row.start <= 4.1 && row.end >= 3.9; }), "");
+      await page.click("#asText");
+      check("the text comes back", await page.isVisible("#text p") && !await page.isVisible("#cues"), "");
+      await page.context().close();
+    },
+
+    async video() {
+      const page = await open();
+      for (const [ending, codecs] of [["mp4", ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]], ["webm", ["-c:v", "libvpx", "-c:a", "libopus"]], ["mov", ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]]]) {
+        const clip = `${pictures}/clip.${ending}`;
+        execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=12", "-i", speech, "-shortest", ...codecs, clip]);
+        await page.setInputFiles("#file", clip);
+        await announced(page, "done in");
+        await page.waitForSelector("#result.picture");
+        await page.waitForFunction(() => document.getElementById("player").textTracks[0]?.cues?.length > 0, null, {timeout: 20000});
+        check(`the picture of ${ending} is shown, with its subtitles`, await page.isVisible("#player") && await page.evaluate(() => document.getElementById("player").videoWidth) === 640, "");
+        await page.evaluate(() => { const v = document.getElementById("player"); v.currentTime = v.textTracks[0].cues[0].startTime + 0.1; });
+        await page.waitForFunction(() => document.getElementById("player").textTracks[0].activeCues.length === 1);
+      }
+      await looks(page, "video", ["light", "dark"]);
+      await page.click("#asSubtitles");
+      await settled(page, l => l.length > 0, "subtitles of a video");
+      await field(page, 0).focus();
+      await looks(page, "video-subtitles", ["light", "dark"]);
+      await page.click("#player");
+      await page.waitForFunction(() => !document.getElementById("player").paused);
+      check("a click on the picture plays", true);
+      await page.setInputFiles("#file", speech);
+      await announced(page, "done in");
+      check("sound has no picture", !await page.isVisible("#player"), "");
+      await page.context().close();
+    },
+  };
+};
