@@ -92,14 +92,16 @@ func (t *Transcript) fix(parts []part) {
 // composeTurn appends the cues of the words, of which the first is part from. None starts before free; it
 // returns when the next may start.
 func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64) {
-	c.columns, c.spaces = nil, nil
+	c.columns, c.spaces, c.breaks, c.crossings = nil, nil, nil, nil
 	for i, p := range c.words {
 		space, text := spaceBefore(p.text)
 		if i == 0 {
 			text = p.atLineStart()
 		}
 		c.columns, c.spaces = append(c.columns, columns(text)), append(c.spaces, columns(space))
+		c.breaks, c.crossings = append(c.breaks, c.breakCost(i)), append(c.crossings, c.crossingCost(i))
 	}
+	c.breaks = append(c.breaks, 0)
 	first, ends := 0, []int{len(c.words)}
 	if !c.words[0].fixed {
 		ends = c.cuts()
@@ -166,12 +168,15 @@ type composer struct {
 	words   []part
 	columns []float64 // of each word, without the space before it
 	spaces  []float64 // columns of that space
-	width   float64   // most columns of a line
-	lines   int       // most lines
-	next    float64   // when the next speaker begins
-	cps     float64   // most columns a second
-	gap     float64   // s between cues
-	closes  float64   // s before the next cue that are closed to gap
+	breaks  []float64 // how bad an end before each word is, and after the last
+
+	crossings []float64 // how bad each word is amid a subtitle
+	width     float64   // most columns of a line
+	lines     int       // most lines
+	next      float64   // when the next speaker begins
+	cps       float64   // most columns a second
+	gap       float64   // s between cues
+	closes    float64   // s before the next cue that are closed to gap
 
 	shortest, longest float64 // s that a cue stays
 }
@@ -228,7 +233,7 @@ func (c composer) fold(i, j int) (starts []int) {
 	for n := len(c.wrap(i, j, c.width)); n > 1; n-- {
 		to, least := i+1, math.Inf(1)
 		for k := i + 1; k < j && (k == i+1 || c.span(i, k) <= c.width); k++ {
-			cost := c.breakCost(k) + 3/c.width*math.Abs(c.span(i, k)-c.span(i, j)/float64(n))
+			cost := c.breaks[k] + 3/c.width*math.Abs(c.span(i, k)-c.span(i, j)/float64(n))
 			if cost < least && len(c.wrap(k, j, c.width)) < n {
 				to, least = k, cost
 			}
@@ -249,14 +254,9 @@ func (c composer) span(i, j int) (sum float64) {
 // cost returns how bad a subtitle of words i to j is. Ending inside a clause instead of with it
 // costs about 1.
 func (c composer) cost(i, j int) float64 {
-	cost := 0.3 + c.breakCost(j)
+	cost := 0.3 + c.breaks[j]
 	for k := i + 1; k < j; k++ {
-		switch pause := c.words[k].start - c.words[k-1].end; {
-		case pause > 2:
-			cost += 8
-		case pause > 0.8 || EndsSentence(c.words[k-1].text, c.words[k].text):
-			cost++
-		}
+		cost += c.crossings[k]
 	}
 	room := min(c.longest, c.after(j)-c.gap-c.words[i].start)
 	if room < c.shortest {
@@ -265,9 +265,23 @@ func (c composer) cost(i, j int) float64 {
 	return cost + max(0, min(4, c.span(i, j)/max(room, 0.1)/c.cps-1))
 }
 
+// crossingCost returns how bad it is that a subtitle goes on with word k after a pause, or another sentence.
+func (c composer) crossingCost(k int) float64 {
+	if k == 0 {
+		return 0
+	}
+	switch pause := c.words[k].start - c.words[k-1].end; {
+	case pause > 2:
+		return 8
+	case pause > 0.8 || EndsSentence(c.words[k-1].text, c.words[k].text):
+		return 1
+	}
+	return 0
+}
+
 // breakCost returns how bad an end before word j is.
 func (c composer) breakCost(j int) float64 {
-	if j == len(c.words) {
+	if j == 0 {
 		return 0
 	}
 	switch last := c.words[j-1]; {

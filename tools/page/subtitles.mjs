@@ -100,6 +100,19 @@ export const parts = ({open, seed, choose, check, looks, words, rows, time, idle
       check("the subtitle that is heard is marked", await page.evaluate(() => { const {row} = document.querySelector("#cues .now"); return row.start <= 4.1 && row.end >= 3.9; }), "");
       await page.click("#asText");
       check("the text comes back", await page.isVisible("#text p") && !await page.isVisible("#cues"), "");
+      await seed(page, [{name: "Three hours", sentences: 2640, sound: 0}]);
+      await choose(page, "Three hours");
+      await page.waitForFunction(() => document.querySelectorAll("#text p").length > 200);
+      const took = await page.evaluate(async () => {
+        const until = async ok => { const began = performance.now(); while (!ok()) await new Promise(f => setTimeout(f, 5)); document.body.getBoundingClientRect(); return Math.round(performance.now() - began); };
+        document.getElementById("asSubtitles").click();
+        const opened = await until(() => document.querySelectorAll("#cues li").length > 2000), li = document.querySelectorAll("#cues li")[1000];
+        li.field.focus();
+        li.field.setSelectionRange(15, 15);
+        li.field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true}));
+        return {opened, split: await until(() => li.row.fixed)};
+      });
+      console.log("     three hours of subtitles, in ms:", JSON.stringify(took)); // figures, no check: machines differ
       await page.context().close();
     },
 
