@@ -8,7 +8,7 @@ import {Wave} from "./wave.js";
 
 const $ = id => document.getElementById(id);
 const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$("speed").options].map(o => +o.value);
-let onLeft = null, wave = null, job = null, sound = null, drawn = 0, stopped = -1, probing = false; // where it was paused; whether the end is looked for
+let onLeft = null, wave = null, job = null, sound = null, drawn = 0, paused = false, probing = false; // whether it stands where it was paused; whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
 export const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
@@ -84,6 +84,7 @@ function tick() {
 }
 
 export function seek(t) {
+  paused = false;
   audio.currentTime = Math.max(0, Math.min(t, length() || t));
   showTime();
 }
@@ -97,13 +98,14 @@ export function playFrom(t) {
 
 export function toggle() {
   if (!sound) return;
-  if (!audio.paused) return audio.pause();
-  if (audio.currentTime === stopped) seek(stopped - $("stepBack").value); // to hear again what was missed while typing
+  if (!audio.paused) return pause();
+  if (paused) seek(audio.currentTime - $("stepBack").value); // to hear again what was missed while typing
   text.follow();
   audio.play().catch(() => {});
 }
 
-export const pause = () => audio.pause();
+// pause stops here, at once: the event comes later.
+export function pause() { audio.pause(); paused = true; }
 
 // skip goes on, or with -1 back, by the step of the settings.
 export const skip = by => { if (sound) seek(audio.currentTime + by * stepSize()); };
@@ -161,8 +163,8 @@ function goBack() {
 export function connect(ready, left) {
   onLeft = left;
   wave = new Wave($("wave"), seek);
-  audio.onplay = () => { showState(); tick(); };
-  audio.onpause = audio.onended = () => { stopped = audio.currentTime; showState(); keepPlace(); };
+  audio.onplay = () => { paused = false; showState(); tick(); };
+  audio.onpause = audio.onended = () => { paused = !audio.ended; showState(); keepPlace(); };
   audio.onseeked = () => { showTime(); keepPlace(); text.light(audio.currentTime, true); rows.light(audio.currentTime); };
   audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
   audio.onloadedmetadata = () => {
