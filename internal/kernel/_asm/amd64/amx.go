@@ -47,8 +47,7 @@ type stream struct{ at reg.GPPhysical }
 
 func newStream() *stream {
 	s := &stream{at: reg.R9}
-	Load(Param("ahead"), s.at)
-	Load(Param("w"), tileW)
+	params("ahead w", s.at, tileW)
 	ADDQ(tileW, s.at)
 	return s
 }
@@ -58,9 +57,7 @@ func (s *stream) fetch(part int) {
 	if s == nil {
 		return
 	}
-	for line := range 16 {
-		PREFETCHT0(Mem{Base: s.at, Disp: part*blockBytes/4 + 64*line})
-	}
+	prefetch(PREFETCHT0, Mem{Base: s.at, Disp: part * blockBytes / 4}, blockBytes/4)
 }
 
 // step goes on to the next block.
@@ -90,8 +87,7 @@ func tall(s *stream) {
 		MOVQ(tileStride, tileLower)
 		SHLQ(U8(4), tileLower)
 		ADDQ(tileX, tileLower)
-		Load(Param("w"), tileW)
-		Load(Param("blocks"), tileBlocks)
+		params("w blocks", tileW, tileBlocks)
 		loop := fmt.Sprintf("half%d", half)
 		label(loop)
 		tileLoad(4, tileX, tileStride, 0)
@@ -124,9 +120,7 @@ func flat(s *stream) {
 			tileLoad(tile, tileAcc, rowStep, 64*tile)
 		}
 	})
-	Load(Param("x"), tileX)
-	Load(Param("w"), tileW)
-	Load(Param("blocks"), tileBlocks)
+	params("x w blocks", tileX, tileW, tileBlocks)
 	label("flat")
 	tileLoad(4, tileX, tileStride, 0)
 	for tile := range 4 {
@@ -152,8 +146,7 @@ func flat(s *stream) {
 func dotPeakAMX() {
 	function("dotPeakAMX", "(config, data *byte, n int)")
 	configure()
-	Load(Param("data"), tileW)
-	Load(Param("n"), tileBlocks)
+	params("data n", tileW, tileBlocks)
 	MOVQ(U32(64), rowStep)
 	for tile := range 4 {
 		tileZero(tile)
@@ -185,8 +178,7 @@ func beginTiles(name string, more ...string) {
 	ints := strings.Join(append([]string{"blocks", "begun"}, more...), ", ")
 	function(name, "(acc *int32, x *uint8, stride int, w *byte, "+ints+" int, config *byte)")
 	configure()
-	Load(Param("acc"), tileAcc)
-	Load(Param("stride"), tileStride)
+	params("acc stride", tileAcc, tileStride)
 	MOVQ(U32(panelBytes), rowStep)
 }
 

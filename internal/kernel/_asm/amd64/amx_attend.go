@@ -45,11 +45,7 @@ func scoreTall() {
 	Load(Param("sums"), sums)
 	LEAQ(Mem{Base: sums, Disp: sumsBytes}, done)
 	MOVQ(U32(panelBytes), rowStep)
-	Load(Param("k"), keys)
-	Load(Param("kScale"), scales)
-	Load(Param("dst"), dst)
-	Load(Param("rows"), rows)
-	Load(Param("n"), limit)
+	params("k kScale dst rows n", keys, scales, dst, rows, limit)
 	SHLQ(U8(7), limit)
 	Load(Param("panels"), panels)
 	scoreProducts(keys)
@@ -128,10 +124,7 @@ func mixTall() {
 	LEAQ(Mem{Base: sums, Disp: 2 * sumsBytes}, out)
 	MOVQ(U32(weightPitch), reg.RCX)
 	MOVQ(U32(panelBytes), rowStep)
-	Load(Param("weights"), weights)
-	Load(Param("v"), values)
-	Load(Param("units"), units)
-	Load(Param("n"), limit)
+	params("weights v units n", weights, values, units, limit)
 	SHLQ(U8(5), limit)
 	Load(Param("quarters"), blocks)
 
@@ -159,9 +152,7 @@ func mixTall() {
 
 // divideOutputs generates the outputs over the total of each row.
 func divideOutputs(out, total, limit reg.GPPhysical) {
-	Load(Param("dst"), outRow)
-	Load(Param("dstStride"), reg.RCX)
-	Load(Param("total"), total)
+	params("dst dstStride total", outRow, reg.RCX, total)
 	XORQ(row, row)
 	label("divide")
 	VBROADCASTSS(Mem{Base: total}, z(0))

@@ -38,7 +38,7 @@ type attendTile struct {
 
 	a, b, c          reg.GPVirtual
 	aStride, cStride strides
-	sums             [][]reg.VecVirtual // [row][part]
+	sums             []reg.VecVirtual // [row][part]
 }
 
 // parts is the number of registers of a row.
@@ -78,22 +78,16 @@ func (t *attendTile) write() {
 
 // eachSum calls f with every running sum and its place in c.
 func (t *attendTile) eachSum(f func(sum reg.VecVirtual, m Mem)) {
-	for r := range t.rows {
-		for p, sum := range t.sums[r] {
-			f(sum, t.cStride.row(t.c, r, p*t.size))
-		}
+	for i, sum := range t.sums {
+		f(sum, t.cStride.row(t.c, i/t.parts(), i%t.parts()*t.size))
 	}
 }
 
 // begin starts the sums at zero or, if carry is set, at what c holds.
 func (t *attendTile) begin() {
-	t.sums = make([][]reg.VecVirtual, t.rows)
-	for r := range t.sums {
-		for range t.parts() {
-			s := t.vector()
-			t.sums[r] = append(t.sums[r], s)
-			t.xor(s)
-		}
+	t.sums = t.registers(t.rows * t.parts())
+	for _, sum := range t.sums {
+		t.xor(sum)
 	}
 	CMPB(address("carry"), U8(0))
 	JE(ref("start"))
@@ -130,24 +124,10 @@ func (t *attendTile) prefetch() {
 
 // advance does one step of all chains, with the element of a at an offset.
 func (t *attendTile) advance(offset int) {
-	crossed(t.rows, t.parts(), t.rows < t.parts(), func(r int) reg.VecVirtual { return t.element(r, offset) }, t.column,
-		func(r, p int, a, b reg.VecVirtual) { VFMADD231PS(b, a, t.sums[r][p]) })
-}
-
-// element returns an element of a in all lanes.
-func (t *attendTile) element(r, offset int) reg.VecVirtual {
-	v := t.vector()
-	VBROADCASTSS(t.aStride.row(t.a, r, offset), v)
-	return v
-}
-
-// column returns a register of b.
-func (t *attendTile) column(p int) reg.VecVirtual {
-	v, m := t.vector(), Mem{Base: t.b, Disp: p * t.size * t.elem / 4}
-	if t.elem == 2 {
-		VCVTPH2PS(m, v)
-	} else {
-		VMOVUPS(m, v)
-	}
-	return v
+	crossed(t.rows, t.parts(), t.rows < t.parts(),
+		func(r int) reg.VecVirtual { return t.dupFloat(t.aStride.row(t.a, r, offset)) },
+		func(p int) reg.VecVirtual {
+			return t.floats(Mem{Base: t.b, Disp: p * t.size * t.elem / 4}, t.elem == 2)
+		},
+		func(r, p int, a, b reg.VecVirtual) { VFMADD231PS(b, a, t.sums[r*t.parts()+p]) })
 }

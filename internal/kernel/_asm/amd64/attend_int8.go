@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/mmcloughlin/avo/attr"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -21,7 +20,6 @@ type score struct {
 	q, k, ahead               reg.GPVirtual
 	dst, start, scale, kScale reg.GPVirtual
 	qStride                   strides
-	lower                     Mem // a mask
 }
 
 // scores generates the scoreInt8Funcs of a set.
@@ -30,12 +28,9 @@ func scores(g *gen) {
 		scoresOf(g.isa, "byte", func(s *score) { s.panel512() })
 		return
 	}
-	lower := GLOBL("lowerBytes", attr.RODATA|attr.NOPTR) // of words
-	for i := range 4 {
-		DATA(8*i, U64(0x00ff00ff00ff00ff))
-	}
-	scoresOf(narrow, "uint16", func(s *score) { s.lower = lower; s.slices(32, vectors256(s.rows), s.slice256) })
-	scoresOf(vnni, "byte", func(s *score) { s.slices(32, []int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI) })
+	lower := quadwords("lowerBytes", 0x00ff00ff00ff00ff) // of words
+	scoresOf(narrow, "uint16", func(s *score) { s.slices(vectors256(s.rows), func(n int) { s.slice256(n, lower) }) })
+	scoresOf(vnni, "byte", func(s *score) { s.slices([]int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI) })
 }
 
 // scoresOf generates a function whose bodies go by the panel that one does, which must leave
@@ -59,9 +54,10 @@ func scoresOf(set isa, query string, one func(s *score)) {
 }
 
 // slices does a panel in slices of n vectors of keys, each over all quads. A vector takes
-// size bytes of a quad, and so do its scores. Each slice prefetches its share of keys, one
+// 32 bytes of a quad, and so do its scores. Each slice prefetches its share of keys, one
 // after the other as they lie.
-func (s *score) slices(size, n int, slice func(n int)) {
+func (s *score) slices(n int, slice func(n int)) {
+	const size = 32
 	count, from, left := 4*panel/(size*n), GP64(), GP64()
 	MOVQ(U32(count), left)
 	MOVQ(s.k, from)
@@ -80,9 +76,7 @@ func (s *score) slices(size, n int, slice func(n int)) {
 
 // fetch prefetches the keys that one quad of a slice has to.
 func (s *score) fetch(bytes int) {
-	for at := 0; at < bytes; at += 64 {
-		PREFETCHT0(Mem{Base: s.ahead, Disp: at})
-	}
+	prefetch(PREFETCHT0, at(s.ahead), bytes)
 	ADDQ(U32(bytes), s.ahead)
 }
 
@@ -109,70 +103,54 @@ func (s *score) finish(to Mem, v, size int, sum, query, by reg.Register) {
 	VMOVUPS(sum, to.Offset(size*v))
 }
 
+// tile does n vectors of keys for all queries: products adds those of quad u, of size bytes of
+// a query, to sums.
+func (s *score) tile(set isa, n, unroll, size int, products func(sums []reg.VecVirtual, u int)) {
+	sums := make([]reg.VecVirtual, s.rows*n)
+	for i := range sums {
+		sums[i] = set.dup(Mem{Base: s.start, Disp: 4 * (i / n)})
+	}
+	s.factors(unroll, size, func(u int) { products(sums, u) })
+	stride := stridesOf(s.rows, "dstStride")
+	for r := range s.rows {
+		query := set.dupFloat(Mem{Base: s.scale, Disp: 4 * r})
+		for v := range n {
+			s.finish(stride.row(s.dst, r, 0), v, set.size, sums[r*n+v], query, set.vector())
+		}
+	}
+}
+
 // panel512 does a panel as a whole.
 func (s *score) panel512() {
-	sums := make([][4]reg.VecVirtual, s.rows)
-	for r := range sums {
-		for v := range sums[r] {
-			sums[r][v] = ZMM()
-			VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, sums[r][v])
-		}
-	}
-	s.factors(4, 4, func(u int) {
-		crossed(s.rows, 4, false, func(r int) reg.VecVirtual {
-			q := ZMM()
-			VPBROADCASTD(s.qStride.row(s.q, r, 4*u), q)
-			return q
-		}, func(v int) reg.VecVirtual {
-			keys := ZMM()
-			VMOVDQU32(Mem{Base: s.k, Disp: 256*u + 64*v}, keys)
-			PREFETCHT0(Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
-			return keys
-		}, func(r, v int, q, keys reg.VecVirtual) { VPDPBUSD(q, keys, sums[r][v]) })
+	const vectors = panel / 16
+	s.tile(wide, vectors, 4, 4, func(sums []reg.VecVirtual, u int) {
+		crossed(s.rows, vectors, false, func(r int) reg.VecVirtual { return wide.dup(s.qStride.row(s.q, r, 4*u)) },
+			func(v int) reg.VecVirtual {
+				keys := ZMM()
+				VMOVDQU32(Mem{Base: s.k, Disp: 256*u + 64*v}, keys)
+				PREFETCHT0(Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
+				return keys
+			}, func(r, v int, q, keys reg.VecVirtual) { VPDPBUSD(q, keys, sums[r*vectors+v]) })
 	})
-	stride := stridesOf(s.rows, "dstStride")
-	for r := range sums {
-		q := ZMM()
-		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, q)
-		for v, sum := range sums[r] {
-			s.finish(stride.row(s.dst, r, 0), v, 64, sum, q, ZMM())
-		}
-	}
 	ADDQ(U32(4*panel), s.dst)
 	ADDQ(U32(4*panel), s.kScale)
 }
 
 // slice256 multiplies words: keys are taken apart here, queries were widened before.
-func (s *score) slice256(n int) {
-	sums := make([]reg.VecVirtual, s.rows*n)
-	for i := range sums {
-		sums[i] = YMM()
-		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * (i / n)}, sums[i])
-	}
-	s.factors(unroll256(s.rows), 8, func(u int) {
+func (s *score) slice256(n int, lower Mem) {
+	s.tile(narrow, n, unroll256(s.rows), 8, func(sums []reg.VecVirtual, u int) {
 		s.fetch(32 * n)
 		products256(s.rows, n, sums, func(v int, even, odd reg.VecVirtual) {
 			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, odd)
-			VPAND(s.lower, odd, even)
+			VPAND(lower, odd, even)
 			VPSRLW(U8(8), odd, odd)
-		}, func(r, odd int, to reg.VecVirtual) {
-			VPBROADCASTD(Mem{Base: s.q, Disp: 2*wordDepth*r + 8*u + 4*odd}, to)
-		})
+		}, func(r, odd int) reg.VecVirtual { return wordFactor(s.q, r, u, odd) })
 	})
-	stride := stridesOf(s.rows, "dstStride")
-	for r := range s.rows {
-		query := YMM()
-		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, query)
-		for v := range n {
-			s.finish(stride.row(s.dst, r, 0), v, 32, sums[r*n+v], query, YMM())
-		}
-	}
 }
 
-// sliceVNNI needs no 16 bits. Registers are physical ones, since dotVNNI needs their
-// numbers: sums, two of keys, two of queries.
+// sliceVNNI needs no 16 bits. Registers are physical ones: see productsVNNI.
 func (s *score) sliceVNNI(n int) {
-	const keys, queries = 12, 14
+	const query, by = 14, 15
 	for r := range s.rows {
 		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, y(r*n))
 		for v := 1; v < n; v++ {
@@ -181,22 +159,13 @@ func (s *score) sliceVNNI(n int) {
 	}
 	s.factors(unroll256(s.rows), 4, func(u int) {
 		s.fetch(32 * n)
-		for v := 0; v < n; v += 2 {
-			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, y(keys))
-			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*(v+1)}, y(keys+1))
-			for r := range s.rows {
-				q := queries + r%2
-				VPBROADCASTD(s.qStride.row(s.q, r, 4*u), y(q))
-				dotVNNI(r*n+v, keys, q)
-				dotVNNI(r*n+v+1, keys+1, q)
-			}
-		}
+		productsVNNI(s.rows, n, Mem{Base: s.k, Disp: 256 * u}, func(r int) Mem { return s.qStride.row(s.q, r, 4*u) }, dotVNNI)
 	})
 	stride := stridesOf(s.rows, "dstStride")
 	for r := range s.rows {
-		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, y(queries))
+		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, y(query))
 		for v := range n {
-			s.finish(stride.row(s.dst, r, 0), v, 32, y(r*n+v), y(queries), y(queries+1))
+			s.finish(stride.row(s.dst, r, 0), v, 32, y(r*n+v), y(query), y(by))
 		}
 	}
 }
@@ -280,7 +249,7 @@ func (g *gen) roundWeights(n, from, to reg.GPVirtual, inverse Op) {
 		VPMOVDB(v[0], at(to))
 	} else {
 		g.each(func(i, at int) { VPAND(g.constantBits(0xff).Offset(at), v[i], v[i]) })
-		g.storeBytes(v, at(to))
+		storeBytes(v, at(to))
 	}
 	ADDQ(U8(64), from)
 	ADDQ(U8(16), to)
@@ -339,7 +308,7 @@ func (g *gen) round4(n, from, to reg.GPVirtual, by reg.VecVirtual) {
 }
 
 // storeBytes stores sixteen 32-bit elements below 256 as bytes.
-func (g *gen) storeBytes(v vec, to Mem) {
+func storeBytes(v []reg.VecVirtual, to Mem) {
 	words, bytes := YMM(), XMM()
 	VPACKUSDW(v[1], v[0], words)
 	VPERMQ(U8(0xd8), words, words)

@@ -38,10 +38,7 @@ func ceilings() {
 func chains(name string, s isa, count int, step func(acc, a, b reg.VecVirtual)) {
 	function(name+s.name, "(n int)")
 	n, a, b := load64("n"), s.vector(), s.vector()
-	acc := make([]reg.VecVirtual, count)
-	for i := range acc {
-		acc[i] = s.vector()
-	}
+	acc := s.registers(count)
 	for _, v := range append(acc, a, b) {
 		s.xor(v)
 	}
@@ -73,9 +70,7 @@ func read(s isa) {
 	function("read"+s.name, "(p *byte, n int)")
 	p, n := load64("p"), load64("n")
 	label("loop")
-	for at := 0; at < step; at += 64 {
-		PREFETCHT0(Mem{Base: p, Disp: at + ahead})
-	}
+	prefetch(PREFETCHT0, Mem{Base: p, Disp: ahead}, step)
 	for at := 0; at < step; at += s.size {
 		VMOVUPS(Mem{Base: p, Disp: at}, s.vector())
 	}

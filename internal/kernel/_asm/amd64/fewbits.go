@@ -170,8 +170,7 @@ func (d groupSums) addScaled(acc []reg.VecVirtual, kept bool) {
 func (d groupSums) begin(zero reg.VecVirtual) {
 	const vectors = panel / 16
 	for r := range d.rows {
-		start := ZMM()
-		VPBROADCASTD(d.rowStart(r), start)
+		start := wide.dup(d.rowStart(r))
 		if !d.zeros {
 			VPMADDWD(zero, start, start)
 		}
@@ -210,18 +209,13 @@ func (d groupSums) load(at int) reg.VecVirtual {
 // expandedDots multiplies by weights that are bytes.
 func expandedDots(d groupSums) {
 	for quad := range group / 4 {
-		crossed(d.rows, panel/16, false, func(r int) reg.VecVirtual {
-			q := ZMM()
-			VPBROADCASTD(d.rowQ(r, 4*quad), q)
-			return q
-		}, func(v int) reg.VecVirtual {
-			w := ZMM()
-			VMOVDQU32(Mem{Base: d.u, Disp: quad*quadBytes + 64*v}, w)
-			return w
-		}, func(r, v int, q, w reg.VecVirtual) { VPDPBUSD(q, w, d.ints[r*panel/16+v]) })
-		for v := range panel / 16 {
-			PREFETCHT0(Mem{Base: d.u, Index: d.ahead, Scale: 1, Disp: quad*quadBytes + 64*v})
-		}
+		crossed(d.rows, panel/16, false, func(r int) reg.VecVirtual { return wide.dup(d.rowQ(r, 4*quad)) },
+			func(v int) reg.VecVirtual {
+				w := ZMM()
+				VMOVDQU32(Mem{Base: d.u, Disp: quad*quadBytes + 64*v}, w)
+				return w
+			}, func(r, v int, q, w reg.VecVirtual) { VPDPBUSD(q, w, d.ints[r*panel/16+v]) })
+		prefetch(PREFETCHT0, Mem{Base: d.u, Index: d.ahead, Scale: 1, Disp: quad * quadBytes}, quadBytes)
 	}
 }
 
@@ -295,9 +289,7 @@ func (d groupSums) columns(body func()) {
 // come from memory.
 func (d groupSums) next() {
 	if d.scale < 4 {
-		for at := 0; at < d.scale*panel; at += 64 {
-			PREFETCHT0(Mem{Base: d.wScale, Disp: directAhead*d.scale*panel + at})
-		}
+		prefetch(PREFETCHT0, Mem{Base: d.wScale, Disp: directAhead * d.scale * panel}, d.scale*panel)
 	}
 	if d.zeros {
 		PREFETCHT0(Mem{Base: d.more, Disp: directAhead * panel})
@@ -315,33 +307,28 @@ func tileGroups256(d groupSums) {
 	ints := make([]reg.VecVirtual, d.rows)
 	d.columns(func() {
 		for r := range ints {
-			ints[r] = YMM()
-			VPBROADCASTD(d.rowStart(r), ints[r])
+			ints[r] = narrow.dup(d.rowStart(r))
 			VPMADDWD(zero, ints[r], ints[r])
 		}
 		for quad := range group / 4 {
 			w := YMM()
 			VMOVDQU(Mem{Base: d.u, Disp: quad * quadBytes}, w)
 			for r := range ints {
-				q := YMM()
-				VPBROADCASTD(d.rowQ(r, 4*quad), q)
+				q := narrow.dup(d.rowQ(r, 4*quad))
 				VPMADDUBSW(q, w, q)
 				VPMADDWD(ones, q, q)
 				VPADDD(q, ints[r], ints[r])
 			}
 		}
 		for r := range ints {
-			by, sum := YMM(), YMM()
-			VBROADCASTSS(d.rowScale(r), by)
+			by, sum := narrow.dupFloat(d.rowScale(r)), YMM()
 			VMULPS(at(d.wScale), by, by)
 			VCVTDQ2PS(ints[r], ints[r])
 			VMOVUPS(d.sum(r, 0), sum)
 			VFMADD231PS(by, ints[r], sum)
 			VMOVUPS(sum, d.sum(r, 0))
 		}
-		for at := 0; at < quadBytes; at += 64 {
-			PREFETCHT0(Mem{Base: d.ahead, Disp: at})
-		}
+		prefetch(PREFETCHT0, at(d.ahead), quadBytes)
 		ADDQ(U32(quadBytes), d.ahead)
 	})
 }
@@ -365,8 +352,7 @@ func direct256(d groupSums) {
 			VPAND(d.low, hi, hi)
 			for r := range sums {
 				for half, u := range [2]reg.VecVirtual{lo, hi} {
-					q := YMM()
-					VPBROADCASTD(d.rowQ(r, 4*(quad+half*group/8)), q)
+					q := narrow.dup(d.rowQ(r, 4*(quad+half*group/8)))
 					VPMADDUBSW(q, u, q)
 					if quad == 0 {
 						sums[r][half] = q
@@ -381,14 +367,13 @@ func direct256(d groupSums) {
 		VPSUBD(own, zero, own)
 		VCVTPH2PS(at(d.wScale), scale)
 		for r, s := range sums {
-			start, by := YMM(), YMM()
 			VPMADDWD(ones, s[0], s[0])
 			VPMADDWD(ones, s[1], s[1])
-			VPBROADCASTD(d.rowStart(r), start)
+			start := narrow.dup(d.rowStart(r))
 			VPMADDWD(own, start, start)
 			VPADDD(s[0], s[1], s[1])
 			VPADDD(s[1], start, start)
-			VBROADCASTSS(d.rowScale(r), by)
+			by := narrow.dupFloat(d.rowScale(r))
 			VMULPS(scale, by, by)
 			VCVTDQ2PS(start, start)
 			VFMADD213PS(d.sum(r, 0), by, start)

@@ -44,9 +44,7 @@ func (e expansion) loop(size, parts int, body func()) {
 	JNZ(ref("loop"))
 	ADDQ(U32(uint32(size-parts*e.isa.size)), e.src)
 	ADDQ(U32(uint32(groupBytes-parts*e.isa.size)), e.dst)
-	for at := 0; at < size; at += 64 {
-		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at - size})
-	}
+	prefetch(PREFETCHT0, Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: -size}, size)
 	TESTQ(e.n, e.n)
 	JNZ(ref("loop"))
 	ret()
@@ -72,9 +70,7 @@ func nibbles(s isa, spread Mem) {
 		s.store(hi, Mem{Base: e.dst, Disp: at + groupBytes/2})
 	}
 	ADDQ(U8(panel), e.more)
-	for at := 0; at < groupBytes/2; at += 64 {
-		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at})
-	}
+	prefetch(PREFETCHT0, Mem{Base: e.src, Index: e.ahead, Scale: 1}, groupBytes/2)
 	ADDQ(U32(groupBytes/2), e.src)
 	ADDQ(U32(groupBytes), e.dst)
 	repeat(1, e.n)

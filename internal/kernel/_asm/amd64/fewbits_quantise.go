@@ -36,8 +36,7 @@ func quantiseGroups(s isa) {
 	VDIVSS(most, peak, unit)
 	label("round")
 	VMOVSS(unit, Mem{Base: scale})
-	by := s.vector()
-	VBROADCASTSS(inverse, by)
+	by := s.dupFloat(inverse)
 	for i := range v {
 		VMULPS(by, v[i], v[i])
 		VADDPS(round, v[i], v[i])

@@ -6,21 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// floats generates what a floating-point product has besides its tiles.
-func (s isa) floats() {
-	s.widen()
-	s.finish("storeSums")
-	s.finish("addSums")
-}
-
-// int8s generates what an int8 product has besides its tiles.
-func (s isa) int8s() {
-	s.maxAbs()
-	s.quantise()
-	s.finishInt8("store")
-	s.finishInt8("add")
-}
-
 // begin begins a function that is its namesake ending in Ref, and loads parameters.
 func (s isa) begin(name, signature string, params ...string) []reg.GPVirtual {
 	function(name+s.name, signature)
@@ -93,8 +78,7 @@ func (s isa) finishInt8(name string) {
 		offsets[at], scales[at], biases[at] = s.held(Mem{Base: p[2], Disp: at}), s.held(Mem{Base: p[4], Disp: at}), s.held(Mem{Base: p[5], Disp: at})
 	})
 	label("loop")
-	row := s.vector()
-	VBROADCASTSS(Mem{Base: p[3]}, row)
+	row := s.dupFloat(at(p[3]))
 	s.vectors(func(at int) {
 		by, sum, to := s.vector(), s.vector(), Mem{Base: p[0], Disp: at}
 		VMULPS(scales[at], row, by)
@@ -152,15 +136,10 @@ func (s isa) quantise() {
 	if s.isWide() {
 		VPMOVDB(parts[0], Mem{Base: p[0]})
 	} else {
-		words, bytes := YMM(), XMM()
 		VPAND(low, parts[0], parts[0])
 		VPAND(low, parts[1], parts[1])
 		Comment("Pack to words, then to bytes, and put the quarters in order.")
-		VPACKUSDW(parts[1], parts[0], words)
-		VPERMQ(U8(0xd8), words, words)
-		VEXTRACTI128(U8(1), words, bytes)
-		VPACKUSWB(bytes, words.AsX(), bytes)
-		VMOVDQU(bytes, Mem{Base: p[0]})
+		storeBytes(parts, at(p[0]))
 	}
 	ADDQ(U8(64), p[1])
 	ADDQ(U8(16), p[0])

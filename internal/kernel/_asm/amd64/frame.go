@@ -18,7 +18,7 @@ func log10(g *gen) {
 		g.each(func(i, at int) {
 			c := func(v float32) Op { return g.operand(v, i) }
 			bits := func(b uint32) Op { return g.constantBits(b).Offset(at) }
-			e, p, w := g.like(v[i]), g.like(v[i]), g.like(v[i])
+			e, p, w := g.vector(), g.vector(), g.vector()
 			VMAXPS(v[i], least[i], v[i])
 			VPSUBD(bits(constants.SqrtHalf), v[i], v[i])
 			VPSRAD(U8(23), v[i], e)

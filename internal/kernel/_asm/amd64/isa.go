@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
@@ -68,6 +69,13 @@ func load64(name string) reg.GPVirtual {
 	return r
 }
 
+// params loads parameters, whose names have blanks between, into registers.
+func params(names string, to ...reg.GPPhysical) {
+	for i, name := range strings.Fields(names) {
+		Load(Param(name), to[i])
+	}
+}
+
 // address returns a parameter as a memory operand.
 func address(name string) Mem {
 	b, err := Param(name).Resolve()
@@ -118,6 +126,32 @@ func (s strides) row(base reg.GPVirtual, r, disp int) Mem {
 	return m
 }
 
+// registers returns n vectors.
+func (s isa) registers(n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = s.vector()
+	}
+	return v
+}
+
+// prefetch asks for so many bytes from m on, by PREFETCHT0 for the first-level cache, or
+// PREFETCHT1 for the second.
+func prefetch(to func(Op), m Mem, bytes int) {
+	for at := 0; at < bytes; at += 64 {
+		to(m.Offset(at))
+	}
+}
+
+// quadwords makes constant data: 32 bytes of the same eight.
+func quadwords(name string, bits uint64) Mem {
+	m := GLOBL(name, attr.RODATA|attr.NOPTR)
+	for i := range 4 {
+		DATA(8*i, U64(bits))
+	}
+	return m
+}
+
 // bytes returns a vector of bytes b.
 func (s isa) bytes(b byte) reg.VecVirtual { return s.words(uint32(b) * 0x01010101) }
 
@@ -127,6 +161,31 @@ func (s isa) words(bits uint32) reg.VecVirtual {
 	MOVL(U32(bits), r)
 	VMOVD(r, x)
 	VPBROADCASTD(x, v)
+	return v
+}
+
+// dup returns a vector whose 32-bit elements are all what lies at m.
+func (s isa) dup(m Mem) reg.VecVirtual {
+	v := s.vector()
+	VPBROADCASTD(m, v)
+	return v
+}
+
+// dupFloat returns a vector whose float32 are all what x begins with.
+func (s isa) dupFloat(x Op) reg.VecVirtual {
+	v := s.vector()
+	VBROADCASTSS(x, v)
+	return v
+}
+
+// floats returns a vector of numbers at m, which are binary16 if half.
+func (s isa) floats(m Mem, half bool) reg.VecVirtual {
+	v := s.vector()
+	if half {
+		VCVTPH2PS(m, v)
+	} else {
+		VMOVUPS(m, v)
+	}
 	return v
 }
 
@@ -204,12 +263,12 @@ func (s isa) reduce(v reg.VecVirtual, do func(a, b, to Op)) reg.VecVirtual {
 
 // crossed does op for every row with every part. What is fewer is loaded first and kept: the
 // rows, or the parts.
-func crossed(rows, parts int, keepRows bool, row, part func(i int) reg.VecVirtual, op func(r, p int, x, w reg.VecVirtual)) {
+func crossed[R, P any](rows, parts int, keepRows bool, row func(i int) R, part func(i int) P, op func(r, p int, x R, w P)) {
 	if !keepRows {
-		crossed(parts, rows, true, part, row, func(p, r int, w, x reg.VecVirtual) { op(r, p, x, w) })
+		crossed(parts, rows, true, part, row, func(p, r int, w P, x R) { op(r, p, x, w) })
 		return
 	}
-	kept := make([]reg.VecVirtual, rows)
+	kept := make([]R, rows)
 	for r := range kept {
 		kept[r] = row(r)
 	}

@@ -19,13 +19,22 @@ func main() {
 	cpuid()
 	fetchRows()
 	ceilings()
-	packs()
+	widenHalf()
+	transposeWords()
+	transposeNarrow()
+	transposeHalves()
+	widenHalves()
 	for _, s := range []isa{wide, narrow} {
 		for _, w := range floats {
 			floatTiles(s, w)
 		}
-		s.floats()
-		s.int8s()
+		s.widen()
+		s.finish("storeSums")
+		s.finish("addSums")
+		s.maxAbs()
+		s.quantise()
+		s.finishInt8("store")
+		s.finishInt8("add")
 		fewBits(s)
 		vectors(s)
 	}

@@ -75,15 +75,9 @@ func slices(a args, bytes, sums int, body func(b args)) {
 func (a args) row(r, u int) Mem { return a.stride.row(a.x, r, a.step*u) }
 
 // prefetch asks for so many bytes of weights further on: by a.pace for each k, which may
-// be less than one k has. Near is the first-level cache, else it is the second.
-func (a args) prefetch(bytes int, near bool) {
-	for at := 0; at < bytes; at += 64 {
-		if m := (Mem{Base: a.ahead, Disp: at}); near {
-			PREFETCHT0(m)
-		} else {
-			PREFETCHT1(m)
-		}
-	}
+// be less than one k has.
+func (a args) prefetch(to func(Op), bytes int) {
+	prefetch(to, at(a.ahead), bytes)
 	ADDQ(a.pace, a.ahead)
 }
 
@@ -115,22 +109,16 @@ func floatTiles(s isa, w width) {
 // four a fifth slower on Zen 4.
 func tile512(a args, w width, rows int) {
 	const vectors, unroll = panel / 16, 4
-	acc := make([]reg.VecVirtual, rows*vectors)
-	for i := range acc {
-		acc[i] = ZMM()
-		VMOVUPS(Mem{Base: a.acc, Disp: 64 * i}, acc[i])
+	acc := wide.registers(rows * vectors)
+	for i, sum := range acc {
+		VMOVUPS(Mem{Base: a.acc, Disp: 64 * i}, sum)
 	}
 	loop(a, w, unroll, func(u int) {
 		weights := make([]reg.VecVirtual, vectors)
 		for v := range weights {
-			weights[v] = ZMM()
-			if m := (Mem{Base: a.w, Disp: (u*panel + 16*v) * w.size}); w.name == "F16" {
-				VCVTPH2PS(m, weights[v])
-			} else {
-				VMOVUPS(m, weights[v])
-			}
+			weights[v] = a.weights(wide, w, u, v)
 		}
-		a.prefetch(panel*w.size, false)
+		a.prefetch(PREFETCHT1, panel*w.size)
 		for r := range rows {
 			factor := ZMM()
 			if w.name == "Int8" {
@@ -157,17 +145,14 @@ func tile512(a args, w width, rows int) {
 // so many vectors of eight columns that their sums fit 16 registers.
 func tile256(a args, w width, rows int) {
 	n := []int{8, 4, 4, 2, 2, 2}[rows-1]
-	acc := make([]reg.VecVirtual, rows*n)
-	for i := range acc {
-		acc[i] = YMM()
-	}
+	acc := narrow.registers(rows * n)
 	slices(a, n*8*w.size, n*32, func(b args) {
 		at := func(i int) Mem { return Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)} }
 		for i := range acc {
 			VMOVUPS(at(i), acc[i])
 		}
 		loop(b, w, 2, func(u int) {
-			b.prefetch(n*8*w.size, false)
+			b.prefetch(PREFETCHT1, n*8*w.size)
 			step256(b, w, rows, acc, u)
 		})
 		for i := range acc {
@@ -180,17 +165,13 @@ func tile256(a args, w width, rows int) {
 // factors of the rows, or the vectors of weights.
 func step256(a args, w width, rows int, acc []reg.VecVirtual, u int) {
 	n := len(acc) / rows
-	crossed(rows, n, rows <= 3, func(r int) reg.VecVirtual {
-		factor := YMM()
-		VBROADCASTSS(a.row(r, u), factor)
-		return factor
-	}, func(v int) reg.VecVirtual {
-		weights := YMM()
-		if m := (Mem{Base: a.w, Disp: (u*panel + 8*v) * w.size}); w.name == "F16" {
-			VCVTPH2PS(m, weights)
-		} else {
-			VMOVUPS(m, weights)
-		}
-		return weights
-	}, func(r, v int, factor, weights reg.VecVirtual) { VFMADD231PS(weights, factor, acc[r*n+v]) })
+	crossed(rows, n, rows <= 3,
+		func(r int) reg.VecVirtual { return narrow.dupFloat(a.row(r, u)) },
+		func(v int) reg.VecVirtual { return a.weights(narrow, w, u, v) },
+		func(r, v int, factor, weights reg.VecVirtual) { VFMADD231PS(weights, factor, acc[r*n+v]) })
+}
+
+// weights returns vector v of the weights of step k+u.
+func (a args) weights(s isa, w width, u, v int) reg.VecVirtual {
+	return s.floats(Mem{Base: a.w, Disp: (u*panel + v*s.size/4) * w.size}, w.size == 2)
 }

@@ -10,16 +10,10 @@ import (
 // int8Tiles generates the tiles of int8 weights.
 func int8Tiles() {
 	tiles("AVX512", int8s, 1, 6, func(a args, rows int) { tile512(a, int8s, rows) })
-	upper := GLOBL("upperBytes", attr.RODATA|attr.NOPTR) // of words
-	for i := range 4 {
-		DATA(8*i, U64(0xff00ff00ff00ff00))
-	}
+	upper := quadwords("upperBytes", 0xff00ff00ff00ff00) // of words
 	tiles("AVX2", int8s, 1, 2, func(a args, rows int) { tileInt8256(a, int8s, rows, upper) })
 	tiles("AVX2", words, 3, 12, func(a args, rows int) { tileInt8256(a, words, rows, upper) })
-	signs := GLOBL("signBits", attr.RODATA|attr.NOPTR) // of bytes
-	for i := range 4 {
-		DATA(8*i, U64(0x8080808080808080))
-	}
+	signs := quadwords("signBits", 0x8080808080808080) // of bytes
 	tiles("AVX2", packedBy4, 3, 11, func(a args, rows int) { tilePackedBy4(a, rows, signs) })
 	withoutOutliers(signs)
 	addOutliers()
@@ -93,10 +87,9 @@ func unroll256(rows int) int {
 // bytes with even k, and of those with odd k, as words, so that a column has one sum. split
 // loads a vector in both parts, factor the numbers of a row for one of them. What is fewer
 // stays in registers.
-func products256(rows, n int, sums []reg.VecVirtual, split func(v int, even, odd reg.VecVirtual), factor func(r, odd int, to reg.VecVirtual)) {
-	type parts = [2]reg.VecVirtual
-	weights := func(v int) (w parts) {
-		w = parts{YMM(), YMM()}
+func products256(rows, n int, sums []reg.VecVirtual, split func(v int, even, odd reg.VecVirtual), factor func(r, odd int) reg.VecVirtual) {
+	weights := func(v int) []reg.VecVirtual {
+		w := narrow.registers(2)
 		split(v, w[0], w[1])
 		return w
 	}
@@ -106,35 +99,17 @@ func products256(rows, n int, sums []reg.VecVirtual, split func(v int, even, odd
 		VPADDD(product, sum, sum)
 	}
 	if rows <= 2 {
-		factors := make([]parts, rows)
-		for r := range factors {
-			for odd := range 2 {
-				factors[r][odd] = YMM()
-				factor(r, odd, factors[r][odd])
-			}
-		}
-		for v := range n {
-			w := weights(v)
-			for r, f := range factors {
-				add(w[0], f[0], sums[r*n+v])
-				add(w[1], f[1], sums[r*n+v])
-			}
-		}
+		factors := func(r int) [2]reg.VecVirtual { return [2]reg.VecVirtual{factor(r, 0), factor(r, 1)} }
+		crossed(rows, n, true, factors, weights, func(r, v int, f [2]reg.VecVirtual, w []reg.VecVirtual) {
+			add(w[0], f[0], sums[r*n+v])
+			add(w[1], f[1], sums[r*n+v])
+		})
 		return
 	}
-	all := make([]parts, n)
-	for v := range all {
-		all[v] = weights(v)
-	}
-	for r := range rows {
-		for odd := range 2 {
-			f := YMM()
-			factor(r, odd, f)
-			for v, w := range all {
-				add(w[odd], f, sums[r*n+v])
-			}
-		}
-	}
+	half := func(i int) reg.VecVirtual { return factor(i/2, i%2) }
+	crossed(2*rows, n, false, half, weights, func(i, v int, f reg.VecVirtual, w []reg.VecVirtual) {
+		add(w[i%2], f, sums[i/2*n+v])
+	})
 }
 
 // tileInt8256 generates a tile for at most wordDepth k: sums are 256 times what they will be,
@@ -143,10 +118,7 @@ func products256(rows, n int, sums []reg.VecVirtual, split func(v int, even, odd
 // widened before, and lie wordDepth words apart.
 func tileInt8256(a args, w width, rows int, upper Mem) {
 	n := vectors256(rows)
-	sums := make([]reg.VecVirtual, rows*n)
-	for i := range sums {
-		sums[i] = YMM()
-	}
+	sums := narrow.registers(rows * n)
 	var mask Op = upper
 	if len(sums)+2*n < 14 || rows <= 2 { // there is a register left; few rows need the other bytes, too
 		mask = narrow.words(0xff00ff00)
@@ -160,21 +132,20 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 			VPXOR(sum, sum, sum)
 		}
 		loop(b, w, unroll, func(u int) {
-			factor := func(r, odd int, to reg.VecVirtual) {
-				VPBROADCASTD(Mem{Base: b.x, Disp: 2*wordDepth*r + 8*u + 4*odd}, to)
-			}
+			factor := func(r, odd int) reg.VecVirtual { return wordFactor(b.x, r, u, odd) }
 			if w.step == 4 {
-				b.prefetch(32*n, false)
-				factor = func(r, odd int, to reg.VecVirtual) {
-					VPBROADCASTD(b.row(r, u), to)
+				b.prefetch(PREFETCHT1, 32*n)
+				factor = func(r, odd int) reg.VecVirtual {
+					f := narrow.dup(b.row(r, u))
 					if odd == 1 {
-						VPSRLW(U8(8), to, to)
+						VPSRLW(U8(8), f, f)
 					} else {
-						VPANDN(to, mask, to)
+						VPANDN(f, mask, f)
 					}
+					return f
 				}
 			} else if u == 0 {
-				b.prefetch(32*n*unroll, true)
+				b.prefetch(PREFETCHT0, 32*n*unroll)
 			}
 			products256(rows, n, sums, func(v int, even, odd reg.VecVirtual) {
 				VMOVDQU(Mem{Base: b.w, Disp: u*4*panel + 32*v}, odd)
@@ -183,12 +154,22 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 			}, factor)
 		})
 		for i, sum := range sums {
-			at := Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)}
 			VPSRAD(U8(8), sum, sum)
-			VPADDD(at, sum, sum)
-			VMOVDQU(sum, at)
+			gain(Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)}, sum)
 		}
 	})
+}
+
+// wordFactor returns two activations of row r, of those of four k that are even or odd, in all
+// lanes.
+func wordFactor(x reg.GPVirtual, r, u, odd int) reg.VecVirtual {
+	return narrow.dup(Mem{Base: x, Disp: 2*wordDepth*r + 8*u + 4*odd})
+}
+
+// gain adds sums to those in memory.
+func gain(to Mem, sum reg.Register) {
+	VPADDD(to, sum, sum)
+	VMOVDQU(sum, to)
 }
 
 // tilePackedBy4 generates a tile for activations without outliers: of eight k, four products of an
@@ -196,21 +177,20 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 func tilePackedBy4(a args, rows int, signs Mem) {
 	SHLQ(U8(1), a.pace)
 	slices(a, 32, 32, func(b args) {
-		sums, ones := make([]reg.VecVirtual, rows), narrow.words(0x00010001)
-		for i := range sums {
-			sums[i] = YMM()
-			VPXOR(sums[i], sums[i], sums[i])
+		ones, sums := narrow.words(0x00010001), narrow.registers(rows)
+		for _, sum := range sums {
+			VPXOR(sum, sum, sum)
 		}
 		step := func(quads int) {
-			weights := []reg.VecVirtual{YMM(), YMM()}[:quads]
+			weights := narrow.registers(quads)
 			for i, w := range weights {
 				VMOVDQU(Mem{Base: b.w, Disp: 4 * panel * i}, w)
 				VPXOR(signs, w, w)
 			}
 			for r, sum := range sums {
-				products := []reg.VecVirtual{YMM(), YMM()}[:quads]
+				products := make([]reg.VecVirtual, quads)
 				for i, w := range weights {
-					VPBROADCASTD(Mem{Base: b.x, Disp: wordDepth*r + 4*i}, products[i])
+					products[i] = narrow.dup(Mem{Base: b.x, Disp: wordDepth*r + 4*i})
 					VPMADDUBSW(products[i], w, products[i])
 				}
 				if quads == 2 {
@@ -223,7 +203,7 @@ func tilePackedBy4(a args, rows int, signs Mem) {
 		SUBQ(U8(2), b.n)
 		JL(ref("rest"))
 		label("loop")
-		b.prefetch(64, true)
+		b.prefetch(PREFETCHT0, 64)
 		step(2)
 		ADDQ(U8(8), b.x)
 		ADDQ(U32(8*panel), b.w)
@@ -235,9 +215,7 @@ func tilePackedBy4(a args, rows int, signs Mem) {
 		step(1)
 		label("done")
 		for r, sum := range sums {
-			at := Mem{Base: a.acc, Disp: 4 * panel * r}
-			VPADDD(at, sum, sum)
-			VMOVDQU(sum, at)
+			gain(Mem{Base: a.acc, Disp: 4 * panel * r}, sum)
 		}
 	})
 }
@@ -294,13 +272,11 @@ func addOutliers() {
 	SHLQ(U8(3), most) // bytes of an outlier
 	ones := narrow.words(0x00010001)
 	label("row")
-	sums := make([]reg.VecVirtual, panel/8)
-	first := YMM()
-	VPBROADCASTD(at(start), first)
-	for i := range sums {
-		sums[i] = YMM()
-		VPADDD(at(acc).Offset(32*i), first, sums[i])
-		VPSUBD(at(offset).Offset(32*i), sums[i], sums[i])
+	first := narrow.dup(at(start))
+	sums := narrow.registers(panel / 8)
+	for i, sum := range sums {
+		VPADDD(at(acc).Offset(32*i), first, sum)
+		VPSUBD(at(offset).Offset(32*i), sum, sum)
 	}
 	left, next := GP64(), GP64()
 	MOVLQSX(at(count), left)
@@ -308,9 +284,9 @@ func addOutliers() {
 	TESTQ(left, left)
 	JZ(ref("done"))
 	label("outlier")
-	k, four, sizes := GP64(), YMM(), YMM()
+	k := GP64()
 	MOVLQSX(at(next), k)
-	VPBROADCASTD(at(next).Offset(4), four)
+	four, sizes := narrow.dup(at(next).Offset(4)), YMM()
 	VPABSB(four, sizes)
 	for i, sum := range sums {
 		product := YMM()
@@ -337,37 +313,39 @@ func addOutliers() {
 }
 
 // tileInt8VNNI generates a tile for AVX-VNNI, of processors without AVX-512, for three rows
-// and more: fewer are as fast with AVX2. Registers are physical ones, since dotVNNI needs
-// their numbers: sums, two of weights, two of activations.
+// and more: fewer are as fast with AVX2. Registers are physical ones: see productsVNNI.
 func tileInt8VNNI(a args, rows int) {
 	n := 2 // vectors of eight columns in a slice
 	if rows == 3 {
 		n = 4
 	}
-	const weights, factors = 12, 14
 	slices(a, 32*n, 32*n, func(b args) {
 		for i := range rows * n {
 			VPXOR(y(i), y(i), y(i))
 		}
 		loop(b, int8s, unroll256(rows), func(u int) {
-			b.prefetch(32*n, false)
-			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*v} }
-			for v := 0; v < n; v += 2 {
-				VMOVDQU(at(v), y(weights))
-				VMOVDQU(at(v+1), y(weights+1))
-				for r := range rows {
-					VPBROADCASTD(b.row(r, u), y(factors+r%2))
-					dotVNNI(r*n+v, factors+r%2, weights)
-					dotVNNI(r*n+v+1, factors+r%2, weights+1)
-				}
-			}
+			b.prefetch(PREFETCHT1, 32*n)
+			productsVNNI(rows, n, Mem{Base: b.w, Disp: u * panel * 4}, func(r int) Mem { return b.row(r, u) },
+				func(sum, weights, factor int) { dotVNNI(sum, factor, weights) })
 		})
-		for r := range rows {
-			for v := range n {
-				sum, at := y(r*n+v), Mem{Base: a.acc, Disp: 4*r*panel + 32*v}
-				VPADDD(at, sum, sum)
-				VMOVDQU(sum, at)
-			}
+		for i := range rows * n {
+			gain(Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)}, y(i))
 		}
 	})
+}
+
+// productsVNNI generates products of rows with n vectors, two at a time, by dot. It
+// takes numbers of registers, as dotVNNI does: sums come first, then two vectors, then two rows.
+func productsVNNI(rows, n int, from Mem, row func(r int) Mem, dot func(sum, vector, row int)) {
+	const vectors, factors = 12, 14
+	for v := 0; v < n; v += 2 {
+		VMOVDQU(from.Offset(32*v), y(vectors))
+		VMOVDQU(from.Offset(32*(v+1)), y(vectors+1))
+		for r := range rows {
+			factor := factors + r%2
+			VPBROADCASTD(row(r), y(factor))
+			dot(r*n+v, vectors, factor)
+			dot(r*n+v+1, vectors+1, factor)
+		}
+	}
 }

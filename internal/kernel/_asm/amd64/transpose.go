@@ -11,10 +11,10 @@ import (
 // A square is rows of bytes that are transposed in registers: 32 bytes of each of eight
 // rows of words, or 16 bytes of each of sixteen rows of halves.
 type square struct {
-	from, lower              reg.GPVirtual // rows 0 and 8
-	stride, stride3, stride5 reg.GPVirtual
-	seventh, lowerSeventh    reg.GPVirtual // rows 6 and 14
-	to, columns              reg.GPVirtual
+	from, lower           reg.GPVirtual // rows 0 and 8
+	strides               strides
+	seventh, lowerSeventh reg.GPVirtual // rows 6 and 14
+	to, columns           reg.GPVirtual
 }
 
 func (s square) row(r, disp int) Mem {
@@ -22,19 +22,10 @@ func (s square) row(r, disp int) Mem {
 	if r >= 8 {
 		from, seventh = s.lower, s.lowerSeventh
 	}
-	switch r % 8 {
-	case 0:
-		return Mem{Base: from, Disp: disp}
-	case 3:
-		return Mem{Base: from, Index: s.stride3, Scale: 1, Disp: disp}
-	case 5:
-		return Mem{Base: from, Index: s.stride5, Scale: 1, Disp: disp}
-	case 6:
-		return Mem{Base: seventh, Disp: disp}
-	case 7:
-		return Mem{Base: seventh, Index: s.stride, Scale: 1, Disp: disp}
+	if r %= 8; r >= 6 {
+		return s.strides.row(seventh, r-6, disp)
 	}
-	return Mem{Base: from, Index: s.stride, Scale: uint8(r % 8), Disp: disp}
+	return s.strides.row(from, r, disp)
 }
 
 // pair loads bytes of one row, and those of another into the upper half.
@@ -50,8 +41,9 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 // stride is in bytes.
 func transpose(name, arguments string, rows, size, wide int, keep func(), transposeSquare func(s square)) {
 	function(name, "("+arguments+" int)")
-	s := square{stride: load64("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
-	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
+	stride := load64("stride")
+	s := square{from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
+	s.strides = strides{stride, triple(stride, 2), triple(stride, 4)}
 	to, from, left := load64("to"), load64("from"), load64("rows")
 	s.to = GP64()
 	keep() // what stays in registers
@@ -60,10 +52,10 @@ func transpose(name, arguments string, rows, size, wide int, keep func(), transp
 	MOVQ(to, s.to)
 	Load(Param("cols"), s.columns)
 	label("square")
-	LEAQ(Mem{Base: s.from, Index: s.stride3, Scale: 2}, s.seventh)
+	LEAQ(Mem{Base: s.from, Index: s.strides.three, Scale: 2}, s.seventh)
 	if rows > 8 {
-		LEAQ(Mem{Base: s.from, Index: s.stride, Scale: 8}, s.lower)
-		LEAQ(Mem{Base: s.lower, Index: s.stride3, Scale: 2}, s.lowerSeventh)
+		LEAQ(Mem{Base: s.from, Index: stride, Scale: 8}, s.lower)
+		LEAQ(Mem{Base: s.lower, Index: s.strides.three, Scale: 2}, s.lowerSeventh)
 	}
 	transposeSquare(s)
 	ADDQ(U8(8*size), s.from)
@@ -71,7 +63,7 @@ func transpose(name, arguments string, rows, size, wide int, keep func(), transp
 	SUBQ(U8(8), s.columns)
 	JNZ(ref("square"))
 	for range rows / 8 {
-		LEAQ(Mem{Base: from, Index: s.stride, Scale: 8}, from)
+		LEAQ(Mem{Base: from, Index: stride, Scale: 8}, from)
 	}
 	ADDQ(U8(rows*wide), to)
 	SUBQ(U8(rows), left)
@@ -176,16 +168,6 @@ func transposeSixteen(s square, store func(column int, v reg.VecVirtual)) {
 			store(4*side+i, v)
 		}
 	}
-}
-
-// packs generates what moves bytes and computes nothing: the widening of half precision,
-// and transpositions.
-func packs() {
-	widenHalf()
-	transposeWords()
-	transposeNarrow()
-	transposeHalves()
-	widenHalves()
 }
 
 // cpuid generates the instruction of that name, for part of a leaf.

@@ -18,14 +18,16 @@ type gen struct {
 	kept    map[uint32]vec // constants that the present function has in registers
 }
 
-// A vec is sixteen float32.
+// A vec is sixteen float32, or several times as many.
 type vec []reg.VecVirtual
 
-func (g *gen) vec() vec {
-	if g.isWide() {
-		return vec{ZMM()}
+func (g *gen) vec() vec { return g.registers(64 / g.size) }
+
+// each calls f with the index of every register.
+func (v vec) each(f func(i int)) {
+	for i := range v {
+		f(i)
 	}
-	return vec{YMM(), YMM()}
 }
 
 // each calls f with the index of every register of a vec and its offset in
@@ -135,11 +137,7 @@ func (g *gen) zero() vec {
 	return v
 }
 
-func (g *gen) clear(v vec) {
-	for _, r := range v {
-		g.xor(r)
-	}
-}
+func (g *gen) clear(v vec) { v.each(func(i int) { g.xor(v[i]) }) }
 
 // A mask selects the first lanes of a tail, or all if it is the zero mask.
 type mask struct {

@@ -13,7 +13,7 @@ import (
 // vectors writes the functions of vectorOps and of attention.
 func vectors(s isa) {
 	g := &gen{isa: s, offsets: map[uint32]int{}}
-	g.pairs("Add", func(a, b reg.VecVirtual) { VADDPS(b, a, a) })
+	g.pairs("Add", VADDPS)
 	g.byNumber("Div", VDIVPS)
 	g.byNumber("Scale", VMULPS)
 	gelu(g)
@@ -27,7 +27,7 @@ func vectors(s isa) {
 	if !g.isWide() { // AVX-512 has nothing to add, or little
 		fold(g)
 		squares(g)
-		g.pairs("MaxInto", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
+		g.pairs("MaxInto", func(o ...Op) { VMAXPS(o[1], o[0], o[2]) }) // which leaves NaN in dst as it is
 		scaleLogMel(g)
 		dots(g)
 		narrowHalf(g)
@@ -37,13 +37,13 @@ func vectors(s isa) {
 }
 
 // pairs generates a function of two slices, which op combines into the first.
-func (g *gen) pairs(name string, op func(a, b reg.VecVirtual)) {
+func (g *gen) pairs(name string, op func(...Op)) {
 	g.function(name, "(dst, x []float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		a, b := g.load(at(dst), m), g.load(at(x), m)
 		for i := range a {
-			op(a[i], b[i])
+			op(b[i], a[i], a[i])
 		}
 		g.store(a, at(dst), m)
 	})
@@ -69,36 +69,34 @@ func (g *gen) byNumber(name string, op func(...Op)) {
 // other, most of what the processor looks ahead at waits for the step before. If many results may
 // be 0, flush computes those apart: a product that is too small to be represented takes 500 times as long.
 func (g *gen) exp(x, low vec, flush bool) {
-	t, n, p := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
-	each := func(f func(i int)) {
-		for i := range x {
-			f(i)
-		}
-	}
-	each(func(i int) {
-		t[i] = g.like(x[i])
+	t := vec(g.registers(len(x)))
+	x.each(func(i int) {
 		g.set(constants.RoundShift, t[i])
 		g.by(VFMADD231PS, VFMADD231PS_BCST, constants.Log2e, x[i], t[i])
 	})
-	each(func(i int) {
-		if n[i] = t[i]; !g.isWide() {
-			n[i] = g.like(t[i])
-		}
-		g.by(VSUBPS, VSUBPS_BCST, constants.RoundShift, t[i], n[i])
-	})
-	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -constants.Ln2Hi, n[i], x[i]) })
-	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -constants.Ln2Lo, n[i], x[i]) })
+	n := t
+	if !g.isWide() {
+		n = g.registers(len(x))
+	}
+	x.each(func(i int) { g.by(VSUBPS, VSUBPS_BCST, constants.RoundShift, t[i], n[i]) })
+	for _, part := range []float32{-constants.Ln2Hi, -constants.Ln2Lo} {
+		x.each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, part, n[i], x[i]) })
+	}
 	if low != nil {
-		each(func(i int) { VADDPS(low[i], x[i], x[i]) })
+		x.each(func(i int) { VADDPS(low[i], x[i], x[i]) })
 	}
-	each(func(i int) {
-		p[i] = g.like(x[i])
-		g.set(constants.Exp[0], p[i])
-	})
-	for _, coef := range append(constants.Exp[1:], 1, 1) {
-		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, x[i], p[i]) })
-	}
+	p := g.polynomial(x, append(constants.Exp, 1, 1))
 	g.timesPower(x, p, t, n, flush)
+}
+
+// polynomial returns a polynomial in x, the coefficient of the highest power first.
+func (g *gen) polynomial(x vec, coefficients []float32) vec {
+	p := vec(g.registers(len(x)))
+	x.each(func(i int) { g.set(coefficients[0], p[i]) })
+	for _, c := range coefficients[1:] {
+		x.each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, c, x[i], p[i]) })
+	}
+	return p
 }
 
 // timesPower sets x to p·2ⁿ. t is n + RoundShift.
@@ -117,12 +115,12 @@ func (g *gen) timesPower(x, p, t, n vec, flush bool) {
 	}
 	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
 	for i := range x {
-		h := g.like(t[i])
+		h := g.vector()
 		if flush {
 			VCMPPS(U8(notLess), g.constant(constants.RoundShift+least), t[i], h)
 			VANDPS(h, p[i], p[i])
 		}
-		VPSUBD(g.constantBits(math.Float32bits(constants.RoundShift)), t[i], t[i])
+		VPSUBD(g.constant(constants.RoundShift), t[i], t[i])
 		VPSRAD(U8(1), t[i], h)
 		VPSUBD(h, t[i], t[i])
 		for _, e := range []reg.VecVirtual{h, t[i]} {
@@ -132,14 +130,6 @@ func (g *gen) timesPower(x, p, t, n vec, flush bool) {
 		}
 		VMOVAPS(p[i], x[i])
 	}
-}
-
-// like returns a register of the size of r.
-func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
-	if g.isWide() {
-		return ZMM()
-	}
-	return YMM()
 }
 
 // expSum is for m ≥ x.
@@ -214,7 +204,7 @@ func gelu(g *gen) {
 		all := g.loadAll(v, p, m)
 		y := g.tail(all, limit)
 		for i, x := range all {
-			one := g.like(x)
+			one := g.vector()
 			g.set(1, one)
 			VSUBPS(y[i], one, one)
 			// By the sign bit: at -0 both are ½.
@@ -234,46 +224,27 @@ func gelu(g *gen) {
 }
 
 // tail returns the upper tail of the normal distribution from |x| on, 0 from limit on.
-func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
-	size, low, poly := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
-	y = make(vec, len(x))
-	each := func(f func(i int)) {
-		for i := range x {
-			f(i)
-		}
-	}
-	each(func(i int) {
-		size[i] = g.like(x[i])
-		if g.isWide() {
-			VANDPS_BCST(g.constantBits(1<<31-1), x[i], size[i])
-		} else {
-			VANDPS(g.constantBits(1<<31-1), x[i], size[i])
-		}
-	})
+func (g *gen) tail(x vec, limit reg.VecVirtual) vec {
+	size := vec(g.registers(len(x)))
+	x.each(func(i int) { g.by(VANDPS, VANDPS_BCST, math.Float32frombits(1<<31-1), x[i], size[i]) })
 	far := g.atLeast(limit, size)
 	g.blank(size, far)
-	v := make(vec, len(x))
-	each(func(i int) {
-		v[i] = g.like(x[i])
+	v := vec(g.registers(len(x)))
+	x.each(func(i int) {
 		g.by(VADDPS, VADDPS_BCST, 3, size[i], v[i])
 		VDIVPS(v[i], size[i], v[i])
 	})
-	each(func(i int) {
-		y[i], low[i] = g.like(x[i]), g.like(x[i])
+	y, low := make(vec, len(x)), make(vec, len(x))
+	x.each(func(i int) {
+		y[i], low[i] = g.vector(), g.vector()
 		VMULPS(size[i], size[i], y[i])
 		VFMSUB213PS(y[i], size[i], size[i])
 		g.by(VMULPS, VMULPS_BCST, -0.5, y[i], y[i])
 		g.by(VMULPS, VMULPS_BCST, -0.5, size[i], low[i])
 	})
-	each(func(i int) {
-		poly[i] = g.like(x[i])
-		g.set(constants.Gelu[0], poly[i])
-	})
-	for _, coef := range constants.Gelu[1:] {
-		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, v[i], poly[i]) })
-	}
+	poly := g.polynomial(v, constants.Gelu)
 	g.exp(y, low, false)
-	each(func(i int) { VMULPS(poly[i], y[i], y[i]) })
+	x.each(func(i int) { VMULPS(poly[i], y[i], y[i]) })
 	g.blank(y, far)
 	return y
 }

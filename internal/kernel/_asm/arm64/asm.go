@@ -188,6 +188,33 @@ func (f *fn) steps(counter reg, n int, wide, narrow func()) {
 	f.at(end)
 }
 
+// all does one for n vectors from first on, which lie one after the other from at on: it loads or
+// stores them.
+func all(n int, one func(t vec, n reg, at int), first vec, at reg) {
+	for i := range n {
+		one(first+vec(i), at, 16*i)
+	}
+}
+
+// zeros sets n vectors to zero.
+func (f *fn) zeros(first vec, n int) {
+	for i := range n {
+		f.zero(first + vec(i))
+	}
+}
+
+// polynomial returns the register of a polynomial in x, whose coefficients are in registers, that of
+// the highest power first. a and b are scratch.
+func (f *fn) polynomial(x, a, b vec, coefficients ...vec) vec {
+	p := coefficients[0]
+	for _, c := range coefficients[1:] {
+		f.mov(a, c)
+		f.fmla(a, p, x)
+		p, a, b = a, b, a
+	}
+	return p
+}
+
 // ret returns from the function, with the register that holds its result, if it has one.
 func (f *fn) ret(result ...any) {
 	if f.result != "" {

@@ -5,9 +5,7 @@ package main
 // peak writes a loop of 24 independent instructions.
 func (f *file) peak(name string, one func(fn *fn, d vec)) {
 	fn, args := f.function(name, "n int", "")
-	for i := range 27 {
-		fn.zero(vec(i))
-	}
+	fn.zeros(0, 27)
 	fn.loop(args[0], 1, func() {
 		for i := range 24 {
 			one(fn, vec(i))

@@ -6,9 +6,7 @@ package main
 func (f *file) finish(name string, gains bool) {
 	fn, args := f.function(name, "dst, acc, bias *float32, stride, rows int", "")
 	dst, acc, bias, stride, rows := args[0], args[1], args[2], args[3], args[4]
-	for j := range 16 {
-		fn.ldr(vec(16+j), bias, 16*j)
-	}
+	all(16, fn.ldr, 16, bias)
 	fn.loop(rows, 1, func() {
 		for j := range 16 {
 			a := vec(j & 7)

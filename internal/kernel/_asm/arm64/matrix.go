@@ -57,15 +57,11 @@ func (f *file) matrix(name string, multiply func(f *fn, d, n, m vec)) {
 	count, left, from, slice := reg(4), reg(5), reg(6), reg(7)
 	const sums = 2 * matrixRows // four pairs of columns for each pair of rows
 	fn.repeat(8, count, func() {
-		for i := range sums {
-			fn.zero(vec(i))
-		}
+		fn.zeros(0, sums)
 		fn.move(x, from)
 		fn.move(w, slice)
 		fn.repeat(n, left, func() {
-			for j := range 4 {
-				fn.ldr(vec(sums+j), slice, 16*j)
-			}
+			all(4, fn.ldr, sums, slice)
 			fn.advance(512, slice)
 			for r := range matrixRows / 2 {
 				pair := vec(sums + 4 + r%4)

@@ -221,9 +221,7 @@ func (f *file) tile(name, factors string, all []product) {
 				p.row(r, fn.ldr, acc, 256*r)
 			}
 			if p.correct {
-				for j := range p.vectors {
-					fn.zero(p.column(j))
-				}
+				fn.zeros(p.column(0), p.vectors)
 			}
 			fn.move(w, slice)
 			fn.move(n, left)
@@ -265,11 +263,7 @@ func (f *file) attend(name string, all []product) {
 				fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.ldr, row, 0) })
 				fn.op("B %s", ready)
 				fn.at(fresh)
-				for r := range p.rows {
-					for j := range p.vectors {
-						fn.zero(p.acc(r, j))
-					}
-				}
+				fn.zeros(0, p.rows*p.vectors)
 				fn.at(ready)
 				fn.move(here, slice)
 				fn.move(depth, left)

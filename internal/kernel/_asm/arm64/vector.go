@@ -70,16 +70,11 @@ func (f *fn) exp(x, low, t, u, n vec) {
 	if low >= 0 {
 		f.fadd(x, x, low)
 	}
-	p, other := expC6, t
-	for i, c := range []vec{expC6 + 1, expC6 + 2, expC6 + 3, expC6 + 4, expOne, expOne} {
-		f.mov(other, c)
-		f.fmla(other, p, x)
-		p, other = other, []vec{u, t}[i%2]
-	}
+	p := f.polynomial(x, t, u, expC6, expC6+1, expC6+2, expC6+3, expC6+4, expOne, expOne)
 	// p·2ⁿ in float64 is exact, so that only its conversion rounds.
 	f.fcvtzs(n, n)
 	f.wide(x, p)
-	f.wide2(other, p)
+	f.wide2(t, p)
 	f.sxtl(p, n)
 	f.sxtl2(n, n)
 	f.addd(p, p, expBias)
@@ -87,7 +82,7 @@ func (f *fn) exp(x, low, t, u, n vec) {
 	f.shld(p, p, 52)
 	f.shld(n, n, 52)
 	f.fmuld(x, x, p)
-	f.fmuld(n, other, n)
+	f.fmuld(n, t, n)
 	f.slim(x, x)
 	f.slim2(x, n)
 }
@@ -106,9 +101,7 @@ func (f *file) expSum(name string, scaled bool) {
 	fn.dupR(m, rest[1])
 	fn.zero(most)
 	fn.expConstants(scratch)
-	for i := range 4 {
-		fn.ldr(vec(12+i), p, 16*i)
-	}
+	all(4, fn.ldr, 12, p)
 	fn.loop(n, 16, func() {
 		for i := range 4 {
 			e := vec(i)
@@ -125,9 +118,7 @@ func (f *file) expSum(name string, scaled bool) {
 			fn.strPost(e, dst, 16)
 		}
 	})
-	for i := range 4 {
-		fn.str(vec(12+i), p, 16*i)
-	}
+	all(4, fn.str, 12, p)
 	if scaled {
 		fn.umaxv(most, most)
 		fn.umov(scratch, most, 0)
@@ -181,9 +172,7 @@ func (f *file) gelu(name string) {
 func (f *file) maxAbs(name string) {
 	fn, args := f.function(name, "x *float32, n int", "uint32")
 	x, n := args[0], args[1]
-	for i := range 4 {
-		fn.zero(vec(4 + i))
-	}
+	fn.zeros(4, 4)
 	fn.loop(n, 16, func() {
 		for i := range 4 {
 			fn.ldrPost(vec(i), x, 16)
@@ -318,9 +307,7 @@ func (f *file) dots(name string) {
 			fn.fadd(vec(i), vec(i), 4)
 		}
 	})
-	for i := range 4 {
-		fn.str(vec(i), sums, 16*i)
-	}
+	all(4, fn.str, 0, sums)
 	fn.ret()
 }
 
@@ -365,9 +352,7 @@ func (f *file) partials(name, minus string, take func(fn *fn, p, v vec)) {
 	if minus != "" {
 		fn.dupR(16, args[3])
 	}
-	for i := range 4 {
-		fn.ldr(vec(4+i), p, 16*i)
-	}
+	all(4, fn.ldr, 4, p)
 	fn.loop(n, 16, func() {
 		for i := range 4 {
 			fn.ldrPost(vec(i), x, 16)
@@ -377,9 +362,7 @@ func (f *file) partials(name, minus string, take func(fn *fn, p, v vec)) {
 			take(fn, vec(4+i), vec(i))
 		}
 	})
-	for i := range 4 {
-		fn.str(vec(4+i), p, 16*i)
-	}
+	all(4, fn.str, 4, p)
 	fn.ret()
 }
 
@@ -401,14 +384,9 @@ func (f *file) log10(name string) {
 		fn.and(v, v, fraction)
 		fn.add(v, v, root)
 		fn.fsub(v, v, one) // f
-		from, to := c7, p
-		for i := range 8 {
-			fn.mov(to, c7+vec(i+1))
-			fn.fmla(to, from, v)
-			from, to = to, []vec{t, p}[i%2]
-		}
+		p = fn.polynomial(v, p, t, c7, c7+1, c7+2, c7+3, c7+4, c7+5, c7+6, c7+7, half)
 		fn.fmul(w, v, v)
-		fn.fmul(w, w, from)
+		fn.fmul(w, w, p)
 		fn.fmla(w, e, lo)
 		fn.fadd(w, w, v)
 		fn.fmla(w, e, hi)
