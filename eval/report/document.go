@@ -26,8 +26,6 @@ type Document struct {
 	Title       string // empty means one that says what was run
 	Scores      []*Score
 	Comparisons []*Comparison
-
-	sets []*Set
 }
 
 // Load scores the sets of files, and compares the first with every other by utterance.
@@ -60,7 +58,7 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 
 // NewDocument returns the document of some variants and of pairs of them.
 func NewDocument(sets []*Set, pairs []*Pairs) *Document {
-	d := &Document{sets: sets}
+	d := &Document{}
 	for _, s := range sets {
 		d.Scores = append(d.Scores, s.Score())
 	}

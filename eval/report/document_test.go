@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"verity/transcript"
 )
 
 var update = flag.Bool("update", false, "write the snapshots of testdata anew")
@@ -160,78 +158,6 @@ func TestPage(t *testing.T) {
 	for _, left := range []string{"NaN", "ZgotmplZ", "<no value>"} {
 		if strings.Contains(page, left) {
 			t.Errorf("%q is left in the page", left)
-		}
-	}
-}
-
-func TestReplay(t *testing.T) {
-	d := compared(t, 40, nil)
-	v := d.replay()
-	if v == nil || len(v.Panes[0].Lines) != mostReplayed || v.Drafts {
-		t.Fatalf("replay = %+v", v)
-	}
-	for _, p := range v.Panes {
-		last := 0.0
-		for _, line := range p.Lines {
-			for _, w := range line.Steps {
-				if !(w.At >= last && w.At <= p.Total) {
-					t.Fatalf("%s: a word at %v after one at %v, total %v", p.Name, w.At, last, p.Total)
-				}
-				last = w.At
-			}
-		}
-	}
-	s := &d.sets[1].utterances[0].Segments[0]
-	s.Text = " two, three four"
-	s.Runs = []transcript.TextRun{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
-	v = d.replay()
-	if got := v.Panes[1].Lines[0].Steps; !v.Drafts || len(got) < 4 || got[0].Text != "two" || got[1].Text != "," || got[1].Refused != " and" || got[1].Pass != 1 || got[2].Pass != 2 {
-		t.Errorf("pieces: %+v", got)
-	}
-	s.Runs[2].Resumed = true
-	var page strings.Builder
-	if err := d.HTML(&page); err != nil || strings.Count(page.String(), ` class="found"`) != 2 {
-		t.Errorf("the text found again, in words and in the legend: %v", err)
-	}
-	if v := compared(t, 0, nil).replay(); v != nil {
-		t.Errorf("replay of nothing = %+v", v)
-	}
-
-	p, r := new(paneView), new(Record) // figures with which the order of the operations matters
-	r.Seconds.Decode, r.Drafting.Rounds, r.Segments = 0.047978846, 47, []transcript.Segment{{Text: " four"}}
-	if p.play(r); p.Lines[0].Steps[0].At != p.Total {
-		t.Errorf("the last word comes at %v, the end at %v", p.Lines[0].Steps[0].At, p.Total)
-	}
-}
-
-// lineText is what a reader sees of an utterance, without what was refused.
-func lineText(l lineView) string {
-	var b strings.Builder
-	for _, s := range l.Steps {
-		b.WriteString(s.Text)
-	}
-	return b.String()
-}
-
-// TestPanes: both panes of the replay hold the same text, to the letter, however it is
-// cut.
-func TestPanes(t *testing.T) {
-	d := compared(t, 40, nil)
-	for i, r := range d.sets[1].utterances {
-		if i%2 > 0 {
-			continue
-		}
-		seg := &r.Segments[0]
-		round := 0
-		for at := 0; at < len(seg.Text); at += 3 {
-			round++
-			seg.Runs = append(seg.Runs, transcript.TextRun{Text: seg.Text[at:min(at+3, len(seg.Text))], Accepted: round%2 == 0, Round: round, Refused: " x"})
-		}
-	}
-	v := d.replay()
-	for i := range v.Panes[0].Lines {
-		if a, b := lineText(v.Panes[0].Lines[i]), lineText(v.Panes[1].Lines[i]); a != b || a == "" {
-			t.Errorf("panes: %q and %q", a, b)
 		}
 	}
 }

@@ -21,19 +21,16 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-//go:embed page.js
-var pageJS string
-
 // pageTemplate parses the template when the first page is written.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(pageFuncs).Parse(pageHTML))
 })
 
 var pageFuncs = template.FuncMap{
-	"css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
+	"css":   func() template.CSS { return template.CSS(pageCSS) },
 	"title": (*Document).title, "subtitle": (*Document).subtitle, "notes": (*Document).notes, "names": (*Document).names,
 	"variants": (*Document).variants, "assistants": (*Document).assistants, "lengths": (*Document).lengths,
-	"groups": (*Document).groups, "rows": (*Document).rows, "replay": (*Document).replay,
+	"groups": (*Document).groups, "rows": (*Document).rows,
 	"bars": (*Document).bars, "erring": (*Document).erring, "failures": (*Document).failures,
 	"percent": show.Percent[Rate], "times": show.Times, "count": show.Count, "seconds": show.Seconds, "bytes": show.Bytes,
 	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },

@@ -222,19 +222,16 @@ func (s *Set) include(u utterance) error {
 	return nil
 }
 
-// kept returns what is kept of a record: what is compared, and of the first ones what the replay shows.
+// kept returns what is kept of a record: what is compared.
 func (s *Set) kept(r *Record) *Record {
 	k := *r
 	k.Run, k.Fields, k.Turns, k.ReferenceTurns, k.Speech = s.score.Run, nil, nil, nil, nil // Run shares its memory
 	k.Segments = slices.Clone(r.Segments)
 	for i := range k.Segments {
 		g := &k.Segments[i]
-		g.Words, g.Tokens = nil, slices.Clone(g.Tokens) // without what the slice has room for
-		if len(s.utterances) >= mostReplayed {
-			g.Runs = nil
-		}
+		g.Words, g.Runs, g.Tokens = nil, nil, slices.Clone(g.Tokens) // without what the slice has room for
 	}
-	k.Drafting = transcript.Drafts{Rounds: r.Drafting.Rounds}
+	k.Drafting = transcript.Drafts{}
 	return &k
 }
 

@@ -1,6 +1,5 @@
 // Opens reports in Chromium at the widths of a desktop and a phone: they load without an error,
-// nothing is wider than the window, the replay runs from its beginning to its end, and axe-core finds
-// nothing. Takes pictures. Exits with 1 if something is wrong.
+// nothing is wider than the window, and axe-core finds nothing. Takes pictures. Exits with 1 if something is wrong.
 //
 //   node report.mjs CHROMIUM PROGRAM DIGITS PICTURES
 import {spawnSync} from "node:child_process";
@@ -36,39 +35,15 @@ record.segments[0].tokens[0] = 1;
 writeFileSync(`${pictures}/changed.jsonl`, JSON.stringify(record) + "\n");
 verity(3, "report", "--html", "different.html", "records/baseline.jsonl", "changed.jsonl");
 
-// replay plays to the end and says what was odd.
-async function replay() {
-  const button = document.querySelector(".replay button");
-  if (!button) return "none";
-  const panes = [...document.querySelectorAll(".pane")];
-  const words = p => [...p.querySelectorAll(".text span")];
-  const state = () => panes.map(p => words(p).filter(s => s.classList.contains("on")).length).join(" ");
-  const whole = panes.map(p => words(p).length).join(" ");
-  if (state() !== whole) return "does not begin with all words";
-  button.click();
-  if (button.textContent !== "Pause" || state() === whole) return "does not begin";
-  const seen = new Set();
-  for (let i = 0; i < 300 && button.textContent === "Pause"; i++) {
-    await new Promise(done => setTimeout(done, 100));
-    seen.add(state());
-  }
-  if (button.textContent !== "Play") return "does not end";
-  if (seen.size < 5) return "jumps";
-  if (state() !== whole) return "ends without all words";
-  return panes.some(p => Math.abs(parseFloat(p.querySelector("time").textContent) - p.dataset.total) >= 0.06) ? "ends at another time" : "ok";
-}
-
 const browser = await chromium.launch({executablePath: browserPath, args: ["--no-sandbox"]});
 try {
-  for (const [name, plays] of [["identical", "ok"], ["arms", "ok"], ["different", "ok"], ["single", "none"], ["partial", "none"]]) for (const width of [1280, 390]) {
+  for (const name of ["identical", "arms", "different", "single", "partial"]) for (const width of [1280, 390]) {
     const page = await (await browser.newContext({viewport: {width, height: 900}})).newPage();
     const errors = [];
     page.on("pageerror", e => errors.push(String(e)));
     page.on("console", m => errors.push(m.text()));
     await page.goto(`file://${pictures}/${name}.html`);
     const at = `${name}, ${width} px`;
-    const played = await page.evaluate(replay);
-    check(`replay, ${at}`, played === plays, played);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     check(`nothing overflows, ${at}`, wide <= 0, wide);
     check(`no errors, ${at}`, errors.length === 0, errors);

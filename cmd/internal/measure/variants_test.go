@@ -103,8 +103,8 @@ func TestCompareVariants(t *testing.T) {
 	if err != nil || len(files) != 3 || files[2].Name != "int4+assistant" {
 		t.Errorf("Find = %v, %v, want the three variants in order", files, err)
 	}
-	if b, err := os.ReadFile(page); err != nil || strings.Count(string(b), `class="card pane`) != 3 {
-		t.Errorf("%v: the page does not replay three variants", err)
+	if b, err := os.ReadFile(page); err != nil || strings.Count(string(b), "<summary>How ") != 3 {
+		t.Errorf("%v: the page does not say how three variants were made", err)
 	}
 	out, _, err := run("int4", "-a", assistant, "--draft-tokens", "5")
 	if err != nil || !strings.Contains(out, "5 against baseline:") || !strings.Contains(out, "3 against 5: 1 utterance identical") {
