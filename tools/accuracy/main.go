@@ -33,6 +33,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"verity/tools/must"
 	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
@@ -55,21 +56,14 @@ var (
 func main() {
 	flag.Parse()
 	log.SetOutput(io.Discard) // the FLAC library writes there
-	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "accuracy:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
 	if flag.NArg() != 1 {
-		return fmt.Errorf("got %d arguments, want the directory of the sets", flag.NArg())
+		must.Do(fmt.Errorf("got %d arguments, want the directory of the sets", flag.NArg()))
 	}
 	if *build {
-		b := builder{data: *data, out: flag.Arg(0), words: cmp.Or(*words, 1000), seed: *seed}
-		return b.build(ctx)
+		(&builder{data: *data, out: flag.Arg(0), words: cmp.Or(*words, 1000), seed: *seed}).build()
+		return
 	}
-	return compare(ctx, flag.Arg(0))
+	compare(flag.Arg(0))
 }
 
 // wanted reports whether -only allows a set.
@@ -85,11 +79,8 @@ type system struct {
 }
 
 // compare transcribes the sets with every system and prints the table.
-func compare(ctx context.Context, dir string) error {
-	items, err := readLines[item](filepath.Join(dir, "manifest.jsonl"))
-	if err != nil {
-		return err
-	}
+func compare(dir string) {
+	items := must.Get(readLines[item](filepath.Join(dir, "manifest.jsonl")))
 	for _, i := range items { // a second time
 		if i.Set == "two languages" {
 			i.Set = "two languages --multilingual"
@@ -100,12 +91,13 @@ func compare(ctx context.Context, dir string) error {
 	for text := range strings.SplitSeq(*systems, ";") {
 		name, command, ok := strings.Cut(text, "=")
 		if !ok {
-			return fmt.Errorf("systems: got %q, want NAME=COMMAND", text)
+			must.Do(fmt.Errorf("systems: got %q, want NAME=COMMAND", text))
 		}
 		all = append(all, &system{name: name, command: strings.Fields(command)})
 	}
 	if *starts {
-		return compareStarts(ctx, dir, items, all)
+		compareStarts(dir, items, all)
+		return
 	}
 	var sets []string
 	of, length := map[string][]item{}, map[string]int{} // recordings and words, by set
@@ -121,16 +113,11 @@ func compare(ctx context.Context, dir string) error {
 	for _, s := range all {
 		s.seconds, s.texts, s.counts = map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}
 		for _, set := range sets {
-			if err := s.transcribeSet(ctx, dir, set, of[set]); err != nil {
-				return fmt.Errorf("%s: %s: %w", s.name, set, err)
-			}
-			if err := s.score(ctx, set, of[set]); err != nil {
-				return err
-			}
+			s.transcribeSet(dir, set, of[set])
+			s.score(set, of[set])
 		}
 	}
 	printTable(all, sets)
-	return nil
 }
 
 // A stored line of the file of -keep: recordings of a set, transcribed in one run.
@@ -141,11 +128,11 @@ type stored struct {
 }
 
 // transcribeSet transcribes the recordings of a set whose texts are not stored.
-func (s *system) transcribeSet(ctx context.Context, dir, set string, items []item) error {
+func (s *system) transcribeSet(dir, set string, items []item) {
 	if *keep != "" {
 		rows, err := readLines[stored](*keep)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		if !errors.Is(err, os.ErrNotExist) {
+			must.Do(err)
 		}
 		for _, r := range rows {
 			if r.System == s.name && r.Set == set {
@@ -155,26 +142,20 @@ func (s *system) transcribeSet(ctx context.Context, dir, set string, items []ite
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(i item) bool { _, ok := s.texts[set+"/"+i.Audio]; return ok })
 	if len(items) == 0 {
-		return nil
+		return
 	}
 	r := stored{System: s.name, Set: set}
 	for _, i := range items {
 		r.Audio = append(r.Audio, i.Audio)
 	}
-	var err error
-	if r.Texts, r.Seconds, err = s.transcribe(ctx, dir, set, items); err != nil {
-		return err
-	}
+	r.Texts, r.Seconds = s.transcribe(dir, set, items)
 	s.store(r)
 	if *keep == "" {
-		return nil
+		return
 	}
-	f, err := os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return json.NewEncoder(f).Encode(r)
+	f := must.Get(os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644))
+	must.Do(json.NewEncoder(f).Encode(r))
+	must.Do(f.Close())
 }
 
 // store adds the texts of a run.
@@ -186,7 +167,7 @@ func (s *system) store(r stored) {
 }
 
 // transcribe runs the program and returns the texts and the seconds of processor time.
-func (s *system) transcribe(ctx context.Context, dir, set string, items []item) ([]string, float64, error) {
+func (s *system) transcribe(dir, set string, items []item) (texts []string, seconds float64) {
 	arguments := slices.Clone(s.command[1:])
 	multilingual := strings.HasSuffix(set, "--multilingual")
 	program := s.command[0]
@@ -198,29 +179,26 @@ func (s *system) transcribe(ctx context.Context, dir, set string, items []item) 
 	for _, i := range items {
 		arguments = append(arguments, filepath.Join(dir, i.Audio))
 	}
-	command := exec.CommandContext(ctx, program, arguments...)
+	command := exec.Command(program, arguments...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, os.Stderr
 	if err := command.Run(); err != nil {
-		return nil, 0, err
+		must.Do(fmt.Errorf("%s: %s: %w", s.name, set, err))
 	}
-	texts := make([]string, 0, len(items))
 	for d := json.NewDecoder(&out); d.More(); {
 		var t struct{ Text string }
-		if err := d.Decode(&t); err != nil {
-			return nil, 0, err
-		}
+		must.Do(d.Decode(&t))
 		texts = append(texts, t.Text)
 	}
 	if len(texts) != len(items) {
-		return nil, 0, fmt.Errorf("got %d texts, want %d", len(texts), len(items))
+		must.Do(fmt.Errorf("%s: %s: got %d texts, want %d", s.name, set, len(texts), len(items)))
 	}
 	used := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
-	return texts, used.Seconds(), nil
+	return texts, used.Seconds()
 }
 
 // score counts the errors in the texts of a set.
-func (s *system) score(ctx context.Context, set string, items []item) error {
+func (s *system) score(set string, items []item) {
 	var scorer wer.Scorer
 	for _, i := range items {
 		normalized := normalize.Basic
@@ -228,17 +206,13 @@ func (s *system) score(ctx context.Context, set string, items []item) error {
 			normalized = normalize.English
 		}
 		text := s.texts[set+"/"+i.Audio]
-		score, err := scorer.Score(ctx, normalized(i.Text), normalized(text))
-		if err != nil {
-			return err
-		}
+		score := must.Get(scorer.Score(context.Background(), normalized(i.Text), normalized(text)))
 		s.counts[set] = append(s.counts[set], score.Words)
 		if *show && score.Words.Errors() > 0 {
 			fmt.Printf("%s, %s: %+v\n  want %s\n  got  %s\n", s.name, i.Audio, score.Words,
 				normalized(i.Text), normalized(text))
 		}
 	}
-	return nil
 }
 
 // printTable prints a Markdown table.
@@ -292,21 +266,16 @@ func sum(counts []wer.Counts) (c wer.Counts) {
 
 // compareStarts prints how far the starts of words are from where they are known to be. A word is compared with
 // the nearest one of the same spelling that ends within half a second.
-func compareStarts(ctx context.Context, dir string, items []item, all []*system) error {
+func compareStarts(dir string, items []item, all []*system) {
 	items = slices.DeleteFunc(items, func(i item) bool { return i.Words == nil })
 	fmt.Println("| system | words after a pause | off, s: mean | over 0.3 s | other words | off, s: mean |\n|---|---|---|---|---|---|")
 	for _, s := range all {
 		var off [2][]float64 // of other words, and of those after a pause
 		for _, i := range items {
 			command := append(slices.Clone(s.command), "--word-timestamps", "--output-format", "json", "--quiet", filepath.Join(dir, i.Audio))
-			out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
+			out := must.Get(exec.Command(command[0], command[1:]...).Output())
 			var t transcript.Transcript
-			if err := json.Unmarshal(out, &t); err != nil {
-				return err
-			}
+			must.Do(json.Unmarshal(out, &t))
 			for _, segment := range t.Segments {
 				for _, w := range segment.Words {
 					if n := nearest(i.Words, w); n >= 0 {
@@ -322,7 +291,6 @@ func compareStarts(ctx context.Context, dir string, items []item, all []*system)
 		}
 		fmt.Printf("| %s | %d | %.3f | %d | %d | %.3f |\n", s.name, len(off[1]), stat.Mean(off[1], nil), far, len(off[0]), stat.Mean(off[0], nil))
 	}
-	return nil
 }
 
 // nearest returns the index of the word that w is, or -1.

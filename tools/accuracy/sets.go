@@ -15,6 +15,7 @@ import (
 	"github.com/go-audio/wav"
 
 	"verity/audio"
+	"verity/tools/must"
 )
 
 // An item is a recording of a set, a line of the manifest.
@@ -53,10 +54,8 @@ type builder struct {
 }
 
 // build writes every set and the manifest.
-func (b *builder) build(ctx context.Context) error {
-	if err := b.readSources(ctx); err != nil {
-		return err
-	}
+func (b *builder) build() {
+	b.readSources()
 	for _, s := range distortions {
 		n := 0
 		for i, u := range b.english {
@@ -67,24 +66,18 @@ func (b *builder) build(ctx context.Context) error {
 			if s.rate > 0 {
 				rate = s.rate
 			}
-			if err := b.add(s.name, u.id, u.text, u.lang, pcm, rate); err != nil {
-				return err
-			}
+			b.add(s.name, u.id, u.text, u.lang, pcm, rate)
 			n += len(strings.Fields(u.text))
 		}
 	}
-	for _, make := range []func() error{b.short, b.pauses, b.gaps, b.cuts, b.languages, b.noSpeech} {
-		if err := make(); err != nil {
-			return err
-		}
+	for _, make := range []func(){b.short, b.pauses, b.gaps, b.cuts, b.languages, b.noSpeech} {
+		make()
 	}
 	var lines strings.Builder
 	for _, i := range slices.DeleteFunc(b.items, func(i item) bool { return !wanted(i.Set) }) {
-		if err := json.NewEncoder(&lines).Encode(i); err != nil {
-			return err
-		}
+		must.Do(json.NewEncoder(&lines).Encode(i))
 	}
-	return os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644)
+	must.Do(os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644))
 }
 
 // random returns the numbers of a recording of a set. They depend on nothing else.
@@ -97,18 +90,15 @@ func (b *builder) random(set string, i int) *rand.Rand {
 }
 
 // readSources reads the recordings that the sets are made of.
-func (b *builder) readSources(ctx context.Context) (err error) {
-	rows, err := readLines[struct {
+func (b *builder) readSources() {
+	rows := must.Get(readLines[struct {
 		Audio   string   `json:"audio_filepath"`
 		Text    string   `json:"text"`
 		Lang    string   `json:"lang"`
 		Speaker string   `json:"speaker"`
 		Quality string   `json:"text_quality"`
 		Tags    []string `json:"tags"`
-	}](filepath.Join(b.data, "speech", "manifest.jsonl"))
-	if err != nil {
-		return err
-	}
+	}](filepath.Join(b.data, "speech", "manifest.jsonl")))
 	seen := map[string]bool{}
 	for _, r := range rows {
 		folder, name := filepath.Split(r.Audio)
@@ -128,9 +118,7 @@ func (b *builder) readSources(ctx context.Context) (err error) {
 		default:
 			continue
 		}
-		if u.pcm, err = samples(ctx, filepath.Join(b.data, "speech", r.Audio)); err != nil {
-			return err
-		}
+		u.pcm = samples(filepath.Join(b.data, "speech", r.Audio))
 		switch seen[r.Text] = true; {
 		case folder == "librispeech":
 			b.english = append(b.english, u)
@@ -142,28 +130,21 @@ func (b *builder) readSources(ctx context.Context) (err error) {
 			b.music = u.pcm
 		}
 		if folder != "librispeech" {
-			if err := b.add(set, id, u.text, u.lang, u.pcm, audio.SampleRate); err != nil {
-				return err
-			}
+			b.add(set, id, u.text, u.lang, u.pcm, audio.SampleRate)
 		}
 	}
 	for _, lang := range []string{"de", "nl"} {
-		if err := b.readSentences(ctx, lang); err != nil {
-			return err
-		}
+		b.readSentences(lang)
 	}
 	// Speakers take turns, so that a few recordings hold many of them.
 	slices.SortStableFunc(b.english, func(x, y utterance) int { return b.turn(x) - b.turn(y) })
-	return b.readTimed(ctx)
+	b.readTimed()
 }
 
 // readSentences adds read sentences to the set of a language, every thirtieth of a long list and then those after them.
-func (b *builder) readSentences(ctx context.Context, lang string) error {
+func (b *builder) readSentences(lang string) {
 	folder := filepath.Join(b.data, "training", lang)
-	list, err := os.ReadFile(filepath.Join(folder, "transcripts.csv"))
-	if err != nil {
-		return err
-	}
+	list := must.Get(os.ReadFile(filepath.Join(folder, "transcripts.csv")))
 	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
 	n := 0
 	for _, i := range b.items {
@@ -180,18 +161,13 @@ func (b *builder) readSentences(ctx context.Context, lang string) error {
 		}
 		u := utterance{lang: lang}
 		u.id, u.text, _ = strings.Cut(lines[k], "|")
-		if u.pcm, err = samples(ctx, filepath.Join(folder, u.id+".opus")); err != nil {
-			return err
-		}
-		if err := b.add(lang, u.id, u.text, lang, u.pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		u.pcm = samples(filepath.Join(folder, u.id+".opus"))
+		b.add(lang, u.id, u.text, lang, u.pcm, audio.SampleRate)
 		if lang == "nl" {
 			b.dutch = append(b.dutch, u)
 		}
 		n += len(strings.Fields(u.text))
 	}
-	return nil
 }
 
 // turn returns how many utterances of the same speaker come before u.
@@ -208,14 +184,11 @@ func (b *builder) turn(u utterance) (n int) {
 }
 
 // readTimed reads the utterances whose words have times.
-func (b *builder) readTimed(ctx context.Context) error {
-	rows, err := readLines[struct {
+func (b *builder) readTimed() {
+	rows := must.Get(readLines[struct {
 		ID    string
 		Words [][3]any
-	}](filepath.Join(b.data, "librispeech", "words.jsonl"))
-	if err != nil {
-		return err
-	}
+	}](filepath.Join(b.data, "librispeech", "words.jsonl")))
 	for _, r := range rows {
 		parts := strings.Split(r.ID, "-")
 		files, _ := filepath.Glob(filepath.Join(b.data, "librispeech", "LibriSpeech", "*", parts[0], parts[1], r.ID+".flac"))
@@ -230,24 +203,18 @@ func (b *builder) readTimed(ctx context.Context) error {
 			u.words = append(u.words, timedWord{Word: word, Start: start, End: end})
 			u.text += " " + word
 		}
-		if u.pcm, err = samples(ctx, files[0]); err != nil {
-			return err
-		}
+		u.pcm = samples(files[0])
 		b.reader = append(b.reader, u)
 	}
-	return nil
 }
 
 // short makes the first three seconds or so of utterances, cut between words.
-func (b *builder) short() error {
+func (b *builder) short() {
 	for i, n := 0, 0; i < len(b.reader) && n < b.words; i++ {
 		p := b.reader[i].until(3)
-		if err := b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate)
 		n += len(strings.Fields(p.text))
 	}
-	return nil
 }
 
 // until returns the start of u, cut in the middle of the last pause between words before a time.
@@ -268,7 +235,7 @@ func (u utterance) until(seconds float64) utterance {
 }
 
 // pauses joins utterances with pauses of 0.6 to 7 s: silence in every other file, else the sound before the speech.
-func (b *builder) pauses() error {
+func (b *builder) pauses() {
 	const each = 8
 	r := b.random("pauses", 0)
 	for k := 0; k < 5 && (k+1)*each <= len(b.reader); k++ {
@@ -291,30 +258,24 @@ func (b *builder) pauses() error {
 		}
 		i.Audio, i.Text = filepath.Join("pauses", fmt.Sprint(k, ".wav")), strings.TrimSpace(i.Text)
 		b.items = append(b.items, i)
-		if err := writeWAV(filepath.Join(b.out, i.Audio), pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		writeWAV(filepath.Join(b.out, i.Audio), pcm, audio.SampleRate)
 	}
-	return nil
 }
 
 // gaps puts two minutes of silence after the first of three utterances, in files of half as many words as wanted.
-func (b *builder) gaps() error {
+func (b *builder) gaps() {
 	for i, n := 0, 0; n < b.words/2 && 3*i+3 <= len(b.english); i++ {
 		u := b.english[3*i : 3*i+3]
 		pcm := slices.Concat(u[0].pcm, make([]float32, 120*audio.SampleRate), u[1].pcm, u[2].pcm)
 		text := u[0].text + " " + u[1].text + " " + u[2].text
-		if err := b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate)
 		n += len(strings.Fields(text))
 	}
-	return nil
 }
 
 // cuts joins pieces of at most 22 s by different speakers, without pauses. A piece may end amid a
 // sentence.
-func (b *builder) cuts() error {
+func (b *builder) cuts() {
 	const piece = 22.0
 	timed, others := b.reader, b.english
 	for k, n := 0, 0; n < b.words && len(timed) > 8 && len(others) > 8; k++ {
@@ -342,16 +303,13 @@ func (b *builder) cuts() error {
 				break
 			}
 		}
-		if err := b.add("hard cuts", fmt.Sprint(k), text, "en", pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		b.add("hard cuts", fmt.Sprint(k), text, "en", pcm, audio.SampleRate)
 		n += len(strings.Fields(text))
 	}
-	return nil
 }
 
 // languages joins English and Dutch speech: long and short stretches, either first.
-func (b *builder) languages() error {
+func (b *builder) languages() {
 	english, dutch := slices.Concat(b.english, b.reader), b.dutch
 	stretch := func(from *[]utterance, least float64) (pcm []float32, text string) {
 		for seconds(pcm) < least && len(*from) > 0 {
@@ -372,16 +330,13 @@ func (b *builder) languages() error {
 			p, words := stretch(from, least)
 			pcm, text = append(pcm, p...), text+words
 		}
-		if err := b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate)
 		n += len(strings.Fields(text))
 	}
-	return nil
 }
 
 // noSpeech adds noise and music as loud as speech, and silence with a click.
-func (b *builder) noSpeech() error {
+func (b *builder) noSpeech() {
 	r := b.random("nospeech", 0)
 	white := make([]float32, 40*audio.SampleRate)
 	for i := range white {
@@ -390,33 +345,23 @@ func (b *builder) noSpeech() error {
 	click := make([]float32, 35*audio.SampleRate)
 	click[12*audio.SampleRate] = 1
 	for name, pcm := range map[string][]float32{"white": white, "click": click} {
-		if err := b.add("nospeech", name, "", "zxx", pcm, audio.SampleRate); err != nil {
-			return err
-		}
+		b.add("nospeech", name, "", "zxx", pcm, audio.SampleRate)
 	}
-	return nil
 }
 
 // add writes a recording of a set.
-func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) error {
+func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) {
 	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
 	name := filepath.Join(folder, id+".wav")
 	b.items = append(b.items, item{Set: set, Audio: name, Text: strings.TrimSpace(text), Lang: lang})
-	if !wanted(set) {
-		return nil
+	if wanted(set) {
+		writeWAV(filepath.Join(b.out, name), pcm, rate)
 	}
-	return writeWAV(filepath.Join(b.out, name), pcm, rate)
 }
 
-func writeWAV(name string, pcm []float32, rate int) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func writeWAV(name string, pcm []float32, rate int) {
+	must.Do(os.MkdirAll(filepath.Dir(name), 0o755))
+	f := must.Get(os.Create(name))
 	e := wav.NewEncoder(f, rate, 16, 1, 1)
 	data := make([]int, len(pcm))
 	for i, v := range pcm {
@@ -424,20 +369,16 @@ func writeWAV(name string, pcm []float32, rate int) error {
 	}
 	buffer := &gowav.IntBuffer{Data: data, SourceBitDepth: 16,
 		Format: &gowav.Format{NumChannels: 1, SampleRate: rate}}
-	if err := e.Write(buffer); err != nil {
-		return err
-	}
-	return e.Close()
+	must.Do(e.Write(buffer))
+	must.Do(e.Close())
+	must.Do(f.Close())
 }
 
 // samples reads a whole file at 16 kHz.
-func samples(ctx context.Context, name string) ([]float32, error) {
-	clip, err := audio.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+func samples(name string) []float32 {
+	clip := must.Get(audio.Open(context.Background(), name))
 	defer clip.Close()
-	return clip.Samples(math.MaxInt)
+	return must.Get(clip.Samples(math.MaxInt))
 }
 
 // readLines reads a file of JSON Lines.

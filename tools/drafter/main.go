@@ -11,8 +11,6 @@ import (
 	"context"
 	"encoding/binary"
 	"flag"
-	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,98 +21,52 @@ import (
 	"verity/model"
 	"verity/precision"
 	"verity/tokenizer"
+	"verity/tools/must"
 	"verity/transcribe"
 )
 
 func main() {
-	log.SetFlags(0)
 	name := flag.String("model", "", "directory or file of the model")
 	out := flag.String("out", "", "directory to write to")
 	language := flag.String("language", "en", "language of the files")
 	flag.Parse()
-	if err := run(context.Background(), *name, *out, *language, flag.Args()); err != nil {
-		log.Fatal("drafter: ", err)
-	}
-}
-
-// run writes the encoder's output and the model's text of each file.
-func run(ctx context.Context, name, out, language string, files []string) error {
-	c, err := model.Open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	err = c.Reading(func() error {
-		norm, err := c.Weight("encoder.layer_norm.weight")
-		if err != nil {
-			return err
-		}
-		b, _ := binary.Append(nil, binary.LittleEndian, norm.Tensor().Float32())
-		return os.WriteFile(filepath.Join(out, "encoder_norm"), b, 0o644)
-	})
-	if err != nil {
-		return err
-	}
+	ctx := context.Background()
+	c := must.Get(model.Open(ctx, *name))
+	must.Do(c.Reading(func() error {
+		norm := must.Get(c.Weight("encoder.layer_norm.weight"))
+		b := must.Get(binary.Append(nil, binary.LittleEndian, norm.Tensor().Float32()))
+		return os.WriteFile(filepath.Join(*out, "encoder_norm"), b, 0o644)
+	}))
 	o := transcribe.LoadOptions{Precision: precision.Of(precision.Int8), Assistant: transcribe.AssistantOptions{Method: transcribe.None}}
-	m, err := transcribe.Load(ctx, c, o)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	t, err := transcribe.New(m, transcribe.Options{Language: language, SkipSpeechCheck: true})
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		base := filepath.Join(out, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	m := must.Get(transcribe.Load(ctx, c, o))
+	t := must.Get(transcribe.New(m, transcribe.Options{Language: *language, SkipSpeechCheck: true}))
+	for _, path := range flag.Args() {
+		base := filepath.Join(*out, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 		if _, err := os.Stat(base + ".txt"); err == nil {
 			continue
 		}
-		if err := writeFeatures(ctx, m, t, path, base); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+		writeFeatures(ctx, m, t, path, base)
 	}
-	return nil
 }
 
 // writeFeatures writes those of the first window of a file.
-func writeFeatures(ctx context.Context, m *transcribe.Model, t *transcribe.Transcriber, path, base string) error {
-	clip, err := audio.Open(ctx, path)
-	if err != nil {
-		return err
-	}
+func writeFeatures(ctx context.Context, m *transcribe.Model, t *transcribe.Transcriber, path, base string) {
+	clip := must.Get(audio.Open(ctx, path))
 	defer clip.Close()
-	text, err := t.Transcribe(ctx, clip, transcribe.Callbacks{})
-	if err != nil {
-		return err
-	}
+	text := must.Get(t.Transcribe(ctx, clip, transcribe.Callbacks{}))
 	var tokens []tokenizer.Token
 	for _, s := range text.Segments {
 		if s.Seek == 0 {
 			tokens = append(tokens, s.Tokens...)
 		}
 	}
-	if err := clip.Rewind(); err != nil {
-		return err
-	}
-	spectrogram, err := audio.NewSpectrogram(ctx, clip, audio.Options{Bins: m.Dims.MelBins, Window: 2 * m.Dims.AudioPositions})
-	if err != nil {
-		return err
-	}
-	mel, err := spectrogram.Window(ctx, 0)
-	if err != nil {
-		return err
-	}
-	encoded, err := m.Encoder.Encode(ctx, mel)
-	if err != nil {
-		return err
-	}
+	must.Do(clip.Rewind())
+	spectrogram := must.Get(audio.NewSpectrogram(ctx, clip, audio.Options{Bins: m.Dims.MelBins, Window: 2 * m.Dims.AudioPositions}))
+	encoded := must.Get(m.Encoder.Encode(ctx, must.Get(spectrogram.Window(ctx, 0))))
 	var b bytes.Buffer
 	for _, v := range encoded.Data {
 		b.Write(binary.LittleEndian.AppendUint16(nil, float16.Fromfloat32(v).Bits()))
 	}
-	if err := os.WriteFile(base+".f16", b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(base+".txt", []byte(m.Tokenizer.Decode(tokens)), 0o644)
+	must.Do(os.WriteFile(base+".f16", b.Bytes(), 0o644))
+	must.Do(os.WriteFile(base+".txt", []byte(m.Tokenizer.Decode(tokens)), 0o644))
 }

@@ -10,13 +10,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"verity/datasets"
 	"verity/model/base"
 	"verity/precision"
+	"verity/tools/must"
 	"verity/transcribe"
 	"verity/transcribe/live"
 	"verity/transcript"
@@ -37,53 +36,21 @@ var dir = flag.String("model", "", "`directory` of a checkpoint, loaded as int8;
 func main() {
 	flag.Parse()
 	log.SetOutput(io.Discard) // the reader of FLAC writes a line for each odd frame
-	if err := measure(context.Background(), flag.Arg(0)); err != nil {
-		fmt.Fprintln(os.Stderr, "live:", err)
-		os.Exit(1)
-	}
-}
-
-func measure(ctx context.Context, manifest string) error {
-	recordings, err := datasets.Open(ctx, manifest, datasets.Options{})
-	if err != nil {
-		return err
-	}
-	m, err := open(ctx, verity.Options{Decoding: transcribe.Options{Language: "en"}})
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	by, err := live.New(m.Model, transcribe.Options{Language: "en"})
-	if err != nil {
-		return err
-	}
+	ctx, opt := context.Background(), transcribe.Options{Language: "en"}
+	recordings := must.Get(datasets.Open(ctx, flag.Arg(0), datasets.Options{}))
+	m := must.Get(open(ctx, verity.Options{Decoding: opt}))
+	by := must.Get(live.New(m.Model, opt))
 	var sum tally
 	for r, err := range recordings.All(ctx) {
-		if err != nil {
-			return err
-		}
-		clip, err := audio.Open(ctx, r.Audio.Path)
-		if err != nil {
-			return err
-		}
-		pcm, err := clip.Samples(math.MaxInt)
-		if err = errors.Join(err, clip.Close()); err != nil {
-			return err
-		}
-		tr, err := m.TranscribeSamples(ctx, pcm)
-		if err != nil {
-			return err
-		}
-		text, err := sum.stream(ctx, by, pcm)
-		if err == nil {
-			err = sum.score(ctx, r.Text, tr.Text, text)
-		}
-		if err != nil {
-			return err
-		}
+		must.Do(err)
+		clip := must.Get(audio.Open(ctx, r.Audio.Path))
+		pcm := must.Get(clip.Samples(math.MaxInt))
+		must.Do(clip.Close())
+		whole := must.Get(m.TranscribeSamples(ctx, pcm))
+		sum.file.Add(score(ctx, r.Text, whole.Text))
+		sum.live.Add(score(ctx, r.Text, sum.stream(ctx, by, pcm)))
 	}
 	sum.print()
-	return nil
 }
 
 // open opens the named model, or the one inside.
@@ -106,7 +73,7 @@ type tally struct {
 }
 
 // stream feeds pcm at the pace of speech and runs passes, as a session of the server does.
-func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
+func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string) {
 	o := live.DefaultTurns()
 	s.audio += seconds(int64(len(pcm)))
 	p := &playback{sum: s, rest: append(pcm, make([]float32, 2*audio.SampleRate)...), sound: live.NewStream(by, &o), due: int64(live.DefaultStep * audio.SampleRate)}
@@ -118,11 +85,9 @@ func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32)
 			p.now += 0.1
 			continue
 		}
-		if err := p.pass(ctx); err != nil {
-			return "", err
-		}
+		p.pass(ctx)
 	}
-	return p.text, nil
+	return p.text
 }
 
 // A playback is a recording that is being played.
@@ -159,14 +124,11 @@ func (p *playback) feed() {
 }
 
 // pass transcribes the first utterance of the queue once more.
-func (p *playback) pass(ctx context.Context) error {
+func (p *playback) pass(ctx context.Context) {
 	g := p.queue[0]
 	g.seen = g.Len()
 	began := time.Now()
-	r, err := g.Pass(ctx, g.ended)
-	if err != nil {
-		return err
-	}
+	r := must.Get(g.Pass(ctx, g.ended))
 	took := time.Since(began).Seconds()
 	p.due = g.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
 	heard := p.now
@@ -182,24 +144,12 @@ func (p *playback) pass(ctx context.Context) error {
 	if r.Last {
 		p.queue = p.queue[1:]
 	}
-	return nil
 }
 
 func seconds(samples int64) float64 { return float64(samples) / audio.SampleRate }
 
-func (s *tally) score(ctx context.Context, ref, file, live string) error {
-	var scorer wer.Scorer
-	for _, x := range []struct {
-		c   *wer.Corpus
-		hyp string
-	}{{&s.file, file}, {&s.live, live}} {
-		score, err := scorer.Score(ctx, normalize.English(ref), normalize.English(x.hyp))
-		if err != nil {
-			return err
-		}
-		x.c.Add(score)
-	}
-	return nil
+func score(ctx context.Context, ref, hyp string) wer.Score {
+	return must.Get(new(wer.Scorer).Score(ctx, normalize.English(ref), normalize.English(hyp)))
 }
 
 func (s *tally) print() {
