@@ -36,9 +36,16 @@ type DraftSource struct {
 // Found reports whether Lines has found any text.
 func (d *DraftSource) Found() bool { return d.found.Load() }
 
-// OpenDrafts opens what --draft-from names, for n sound files, or for a dataset if n is 0. It
-// returns nil if the flag is not set.
-func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, error) {
+// OpenDrafts sets Drafts to what --draft-from names, for n sound files, or for a dataset if n is 0. It fails if none of
+// the sounds that are known has a transcript.
+func (r *Run) OpenDrafts(ctx context.Context, n int, sounds ...string) (err error) {
+	if r.Drafts, err = openDrafts(ctx, &r.Model.Assistant, n); err != nil {
+		return err
+	}
+	return r.Drafts.check(ctx, sounds)
+}
+
+func openDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, error) {
 	from := a.From
 	d := &DraftSource{from: from}
 	switch {
@@ -164,9 +171,9 @@ func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (l
 	return lines, err
 }
 
-// Check fails if none of the sounds has a transcript or if one cannot be read. It warns of
+// check fails if none of the sounds has a transcript or if one cannot be read. It warns of
 // sounds without a transcript.
-func (d *DraftSource) Check(ctx context.Context, sounds []string) error {
+func (d *DraftSource) check(ctx context.Context, sounds []string) error {
 	if d == nil || d.find != nil {
 		return nil
 	}

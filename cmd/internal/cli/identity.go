@@ -22,9 +22,9 @@ import (
 	"verity/transcript"
 )
 
-// Identity describes a run over a dataset in its records: Maker, with the machine.
+// Identity describes a run of a model by flags over a dataset in its records: what Maker says, with the machine.
 func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, dataset string) transcript.Provenance {
-	m := Maker(l, flags, textFlags)
+	m := maker(l, flags, textFlags)
 	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
 		m.Machine += ", " + cpu
@@ -35,8 +35,10 @@ func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, data
 	return *m
 }
 
-// Maker describes what makes transcripts. textFlags are the flags that can change the text.
-func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
+// Maker describes what makes the transcripts of a run.
+func (r *Run) Maker(l *verity.Model) *transcript.Provenance { return maker(l, &r.Model, r.TextFlags) }
+
+func maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
 	by := &transcript.Provenance{
 		Program: Code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
 		Precision: l.Encoder.Precision().String(), Assistant: assistantName(l, flags), Options: map[string]string{},

@@ -19,15 +19,6 @@ func (e Env) Stage(stage string) {
 	}
 }
 
-// Loading shows on a terminal that a model is being loaded, until the caller calls done.
-func (e Env) Loading(l *LogFlags, name string) (done func()) {
-	if l.Quiet || l.chatty() || l.Progress == "never" {
-		return func() {}
-	}
-	e.Stage("loading " + show.Name(name))
-	return e.ClearStage
-}
-
 // ClearStage removes the line that Stage wrote.
 func (e Env) ClearStage() {
 	if e.ErrTerminal {

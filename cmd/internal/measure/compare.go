@@ -81,9 +81,9 @@ func Compare(e cli.Env) *cobra.Command {
 
 // newCompare returns the command and the struct of its flags.
 func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
-	v := &compareCommand{datasetRun: datasetRun{Env: e}}
-	v.precisions = &settingsFlag{one: &v.model.Precision}
-	v.model.Several = v.precisions
+	v := &compareCommand{datasetRun: datasetRun{Run: cli.Run{Env: e}}}
+	v.precisions = &settingsFlag{one: &v.Model.Precision}
+	v.Model.Several = v.precisions
 	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding bit for bit",
 		compareHelp, v.compare)
 	c.Args = nil
@@ -97,7 +97,7 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 			cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each variant, timed together")
 		},
 		v.report.register,
-		v.log.RegisterRun,
+		v.Log.RegisterRun,
 	)
 	v.addDecoding(c)
 	cli.Repeatable(c.Flags(), "assistant", "draft-tokens")
@@ -113,7 +113,7 @@ func (v *compareCommand) compare(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	stop := v.Loading(&v.log, v.model.Name)
+	stop := v.Loading()
 	r := v.newVariants()
 	defer r.close()
 	err = r.loadAll(ctx, v.settings, data)
@@ -125,7 +125,7 @@ func (v *compareCommand) compare(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
+	if c := d.Comparisons[0]; c.Resumed > 0 && !v.Log.Quiet {
 		v.Complain(resumedText(c, v.batch))
 	}
 	return v.conclude(d, r.draftFailure())
@@ -145,7 +145,7 @@ func resumedText(c *report.Comparison, batch int) string {
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
 	v.settings = v.precisions.settings()
-	if a := &v.model.Assistant; len(a.Named) > 1 || len(a.Lengths) > 1 {
+	if a := &v.Model.Assistant; len(a.Named) > 1 || len(a.Lengths) > 1 {
 		flag, values := "assistant", a.Named
 		if len(a.Lengths) > 1 {
 			flag, values = "draft-tokens", a.Lengths
@@ -155,7 +155,7 @@ func (v *compareCommand) check(files []string) error {
 				"without --draft-from and with one value of other flags", flag)
 		}
 		var err error
-		if v.settings, err = settingsOf(v.model.Precision, flag, values); err != nil {
+		if v.settings, err = settingsOf(v.Model.Precision, flag, values); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (v *compareCommand) checkSearch() error {
 
 // checkVariants returns an error about variants that cannot be run.
 func (v *compareCommand) checkVariants() error {
-	assistant := v.model.Assistant.For(v.model.Name)
+	assistant := v.Model.Assistant.For(v.Model.Name)
 	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
@@ -194,7 +194,7 @@ func (v *compareCommand) checkVariants() error {
 	case assisted && none:
 		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or "+
 			"a directory)", v.precisions)
-	case !assisted && !none && v.model.Assistant.Name != "auto":
+	case !assisted && !none && v.Model.Assistant.Name != "auto":
 		return cli.Usagef("--assistant %s: no variant has it: write %s after a precision", assistant, assistedMark)
 	}
 	return nil

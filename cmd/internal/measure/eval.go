@@ -43,13 +43,12 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {
 	datasetRun
-	shard    string
-	speakers cli.SpeakerFlags
-	options  eval.Options // by check
+	shard   string
+	options eval.Options // by check
 }
 
 func Eval(e cli.Env) *cobra.Command {
-	v := &evalCommand{datasetRun: datasetRun{Env: e}}
+	v := &evalCommand{datasetRun: datasetRun{Run: cli.Run{Env: e}}}
 	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.evaluate)
 	cli.AddFlags(c,
 		v.data.RegisterPath,
@@ -57,7 +56,7 @@ func Eval(e cli.Env) *cobra.Command {
 		v.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &v.batch) },
 		v.report.register,
-		v.log.RegisterRun,
+		v.Log.RegisterRun,
 	)
 	v.addText(c)
 	return c
@@ -66,7 +65,7 @@ func Eval(e cli.Env) *cobra.Command {
 // addText adds the flags that can change the records.
 func (v *evalCommand) addText(c *cobra.Command) {
 	v.addDecoding(c)
-	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, false, false) }))
+	v.TextFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.Speakers.Register(f, false, false) }))
 }
 
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {
@@ -83,7 +82,7 @@ func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	stop := v.Loading(&v.log, v.model.Name)
+	stop := v.Loading()
 	r := v.newVariants()
 	defer r.close()
 	a, err := r.load(ctx, v.evalSetting(), data.Name)
@@ -97,14 +96,12 @@ func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 
 // check puts the flags into options.
 func (v *evalCommand) check() (err error) {
-	if err := cmp.Or(v.prepare(), v.speakers.Check()); err != nil {
+	if err := v.prepare(); err != nil {
 		return err
 	}
-	if v.opt.Speakers, err = v.speakers.Options(context.Background(), v.Env, &v.sound); err != nil {
-		return err
-	}
+	v.opt.Speakers = v.Speakers.Voices
 	v.options = eval.Options{
-		Dir: v.out, Workers: v.batch, Limit: v.data.Limit, Sound: v.sound.Input, Speakers: v.opt.Speakers != nil,
+		Dir: v.out, Workers: v.batch, Limit: v.data.Limit, Sound: v.Sound.Input, Speakers: v.opt.Speakers != nil,
 	}
 	if v.shard != "" {
 		if v.options.Shard, err = parseShard(v.shard); err != nil {
@@ -134,11 +131,11 @@ func parseShard(s string) (eval.Shard, error) {
 
 // runDataset runs the dataset and reports on it.
 func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.Corpus, o eval.Options) error {
-	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.normalizer)
+	set, err := report.NewSet(cmp.Or(v.out, v.Model.Name), v.report.normalizer)
 	if err != nil {
 		return err
 	}
-	bar := v.NewTally(&v.log, func() int { return share(data.Count(ctx), o.Shard) })
+	bar := v.NewTally(&v.Log, func() int { return share(data.Count(ctx), o.Shard) })
 	var scored error
 	referred := false // some row says who speaks
 	o.Watch = func(r *report.Record) {
@@ -150,7 +147,7 @@ func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.C
 	}
 	sum, err := eval.Run(ctx, e, data.All(ctx), o)
 	bar.Clear()
-	if sum.Torn && !v.log.Quiet {
+	if sum.Torn && !v.Log.Quiet {
 		fmt.Fprintf(v.Err, "verity eval: %s had an incomplete last line: its utterance was run again\n", show.Name(sum.Path))
 	}
 	if err != nil {
@@ -159,14 +156,14 @@ func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.C
 	if scored != nil {
 		return scored
 	}
-	if v.drafts != nil && sum.Done > 0 && !v.drafts.Found() {
-		slog.Warn("nothing to draft from was found for any utterance", "draft-from", v.model.Assistant.From)
+	if v.Drafts != nil && sum.Done > 0 && !v.Drafts.Found() {
+		slog.Warn("nothing to draft from was found for any utterance", "draft-from", v.Model.Assistant.From)
 	}
 	if o.Speakers && !referred {
 		slog.Warn("--speakers: the dataset does not say who speaks, so nothing of it is scored; " +
 			"want NAME.rttm beside NAME.wav, or a speaker in each segment of a manifest")
 	}
-	if !v.log.Quiet {
+	if !v.Log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))
 	}
 	return v.conclude(&report.Document{Scores: []*report.Score{set.Score()}}, "")

@@ -26,18 +26,18 @@ type Job struct {
 // NewJob adds the flags of a job to a command. own adds further flags, which help shows under
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
-	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Env: cli.Env{Out: out, Err: err}}}}
+	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Run: cli.Run{Env: cli.Env{Out: out, Err: err}}}}}
 	cli.AddFlags(c, j.data.RegisterPath, cli.Titled(title, own), j.report.register)
 	j.workerFlags = cli.AddFlags(c,
 		j.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &j.batch) },
-		j.log.RegisterQuiet,
+		j.Log.RegisterQuiet,
 	)
 	for _, name := range []string{"dataset", "limit"} {
 		j.workerFlags.AddFlag(c.Flags().Lookup(name))
 	}
 	j.addText(c)
-	j.workerFlags.AddFlagSet(j.textFlags)
+	j.workerFlags.AddFlagSet(j.TextFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Normalize)
 	c.SetHelpFunc(cli.Help)
@@ -100,8 +100,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 // Load opens the model, and names what made its records. It is never closed: a process
 // has one job.
 func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, error) {
-	var err error
-	if j.drafts, err = cli.OpenDrafts(ctx, &j.model.Assistant, 0); err != nil {
+	if err := j.OpenDrafts(ctx, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
 	a, err := j.newVariants().load(ctx, j.evalSetting(), j.data.Name())

@@ -141,7 +141,7 @@ type variants struct {
 
 func (r *datasetRun) newVariants() *variants {
 	return &variants{
-		datasetRun: r, pool: parallel.New(r.model.Threads),
+		datasetRun: r, pool: parallel.New(r.Model.Threads),
 		plain: map[precision.Precision]*verity.Model{}, plainMemory: map[precision.Precision]int64{},
 	}
 }
@@ -158,14 +158,14 @@ func (r *variants) loadAll(ctx context.Context, settings []setting, data *cli.Co
 	for _, s := range settings {
 		before := cli.Resident()
 		a, err := r.load(ctx, s, data.Name)
-		if err == nil && s.assisted && !a.engine.model.Model.Assisted() && r.drafts == nil {
+		if err == nil && s.assisted && !a.engine.model.Model.Assisted() && r.Drafts == nil {
 			err = errNoAssistant
 		}
 		if err == nil {
 			a.Set, err = report.NewSet(s.name, r.report.normalizer)
 		}
 		if err == nil {
-			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
+			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.Sound.Input)
 		}
 		if err != nil {
 			return fmt.Errorf("variant %s: %w", s.name, err)
@@ -178,7 +178,7 @@ func (r *variants) loadAll(ctx context.Context, settings []setting, data *cli.Co
 
 // load adds the variant of a setting over the named dataset.
 func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *variant, err error) {
-	a := &variant{setting: s, flags: r.model}
+	a := &variant{setting: s, flags: r.Model}
 	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil
 	assistant := a.flags.Assistant
 	if s.assistant != "" {
@@ -200,7 +200,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 	m := plain
 	var drafts *cli.DraftSource
 	if s.assisted {
-		a.flags.Assistant, drafts = assistant, r.drafts
+		a.flags.Assistant, drafts = assistant, r.Drafts
 		if m, err = a.flags.Assisted(ctx, plain, r.opt); err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 	a.engine = newEngine(m, drafts)
 	a.Variant = eval.Variant{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
-		Run: cli.Identity(m, &a.flags, r.textFlags, dataset),
+		Run: cli.Identity(m, &a.flags, r.TextFlags, dataset),
 	}
 	if s.chosen {
 		a.Run.Options["precision"] = s.precision.String()
@@ -321,14 +321,14 @@ func (r *variants) compare(ctx context.Context, v *compareCommand, data *cli.Cor
 		const enough = 5 // pairs
 		repeats, within = 1+(enough-1)/max(1, data.Count(ctx)), time.Minute
 	}
-	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
+	bar := v.NewTally(&v.Log, func() int { return data.Count(ctx) })
 	if bar != nil {
 		r.watch(bar, repeats*max(1, data.Count(ctx)))
 	}
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
 		Repeats: repeats, Within: within, Batch: v.batch, Limit: v.data.Limit, Dir: v.out,
-		Unscored: data.Unscored, Sound: v.sound.Input,
+		Unscored: data.Unscored, Sound: v.Sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {
 				different++

@@ -14,7 +14,7 @@ import (
 
 // hasDesktop reports whether a person at this machine can see a browser that is opened now.
 func (s *serveCommand) hasDesktop() bool {
-	if s.noOpen || !s.ErrTerminal || s.log.JSON() || os.Getenv("SSH_CONNECTION") != "" {
+	if s.noOpen || !s.ErrTerminal || s.Log.JSON() || os.Getenv("SSH_CONNECTION") != "" {
 		return false
 	}
 	own := runtime.GOOS == "windows" || runtime.GOOS == "darwin" // their desktop is always there

@@ -40,20 +40,14 @@ type job struct {
 
 // load loads the model, and prepares what depends on it.
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
-	var err error
-	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
-		return nil, err
-	}
-	done := t.Loading(&t.log, t.model.Name)
-	model, err := t.model.Load(ctx, opt)
-	done()
+	model, err := t.Load(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	t.madeBy, t.transcriber = cli.Maker(model, &t.model, t.textFlags), model.Transcriber()
+	t.madeBy, t.transcriber = t.Maker(model), model.Transcriber()
 	t.highlighter = newHighlighter(model.Tokenizer)
 	if t.stats {
-		t.bandwidth = measureBandwidth(model.Pool, t.log.Logger(t.Env))
+		t.bandwidth = measureBandwidth(model.Pool, t.Log.Logger(t.Env))
 	}
 	t.totals.began = time.Now()
 	return model, nil
@@ -68,7 +62,7 @@ func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
 	if len(files) == 1 {
 		label = filepath.Base(files[0])
 	}
-	bar := t.NewProgress(&t.log, label, len(files))
+	bar := t.NewProgress(&t.Log, label, len(files))
 	defer bar.Clear()
 	jobs := make([]*job, len(files))
 	for i, name := range files {
@@ -100,7 +94,7 @@ func (t *fileRun) showAll(
 	for _, j := range jobs {
 		if t.dir != "" {
 			j = <-done
-		} else if len(jobs) > 1 && !t.log.Quiet {
+		} else if len(jobs) > 1 && !t.Log.Quiet {
 			bar.Clear()
 			t.note("%s:\n", show.Name(j.name))
 		}
@@ -124,21 +118,21 @@ func (t *fileRun) showAll(
 // transcribeFile transcribes the file of a job.
 func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
-	if t.speakers.Channels {
+	if t.Speakers.Channels {
 		return t.eachChannel(ctx, j, within)
 	}
-	clip, err := t.sound.Clip(ctx, t.Env, j.name)
+	clip, err := t.Sound.Clip(ctx, t.Env, j.name)
 	if err != nil {
 		return nil, err
 	}
 	defer clip.Close()
 	reportTrack(clip)
 	w := transcribe.Callbacks{Estimate: within}
-	if t.printed && t.speakers.Voices == nil {
+	if t.printed && t.Speakers.Voices == nil {
 		w.Segment = j.add
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
-	if err == nil && t.speakers.Voices != nil {
+	if err == nil && t.Speakers.Voices != nil {
 		t.warnUnheard(tr)
 		t.printWhole(j, tr)
 	}
@@ -156,7 +150,7 @@ func reportTrack(clip *audio.Clip) {
 func (t *fileRun) transcribeClip(
 	ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks,
 ) (*transcript.Transcript, error) {
-	written, err := t.drafts.Lines(ctx, name, "", "")
+	written, err := t.Drafts.Lines(ctx, name, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +169,7 @@ var errBeyondEnd = errors.New("begins after the end")
 
 // beyondEnd returns an error if all parts to transcribe begin after the end.
 func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
-	spans := t.decoding.Spans
+	spans := t.Decoding.Spans
 	if len(spans) == 0 || tr.Duration <= 0 || slices.ContainsFunc(spans, func(s transcribe.Span) bool { return s.Start < tr.Duration }) {
 		return nil
 	}
@@ -187,7 +181,7 @@ func (t *fileRun) inFile(name string, err error) error {
 	var format *audio.FormatError
 	var read *audio.ReadError
 	switch {
-	case errors.As(err, &format) && t.sound.Strict:
+	case errors.As(err, &format) && t.Sound.Strict:
 		return fmt.Errorf("%w, or leave out --strict to transcribe the rest", err)
 	case format != nil || errors.As(err, &read):
 		return err
@@ -201,7 +195,7 @@ func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
 		return // no speech was found
 	}
 	var unheard []string
-	for _, v := range t.speakers.Voices.Known {
+	for _, v := range t.Speakers.Voices.Known {
 		if !slices.ContainsFunc(tr.Turns, func(turn transcript.Turn) bool { return turn.Speaker == v.Name }) {
 			unheard = append(unheard, v.Name)
 		}
@@ -289,7 +283,7 @@ func (t *fileRun) eachChannel(
 	var names []string
 	var parts []*transcript.Transcript
 	for channel, all := 1, 1; channel <= all; channel++ {
-		sound := t.sound
+		sound := t.Sound
 		sound.Channel = channel
 		clip, err := sound.Clip(ctx, t.Env, j.name)
 		if err != nil {

@@ -18,13 +18,12 @@ import (
 
 // A fileRun transcribes files: what transcribe and watch share.
 type fileRun struct {
-	cli.Env
+	cli.Run
 	name string // of the command
-	inputFlags
-	decodingFlags
 	outputFlags
+	recursive bool
+	batch     int            // files at a time
 	flags     *pflag.FlagSet // all
-	textFlags *pflag.FlagSet // those that change the text or the subtitles
 
 	printed bool                                               // segments are printed as they come
 	write   func(name string, tr *transcript.Transcript) error // when a file is done
@@ -33,28 +32,12 @@ type fileRun struct {
 	transcriber *transcribe.Transcriber
 	highlighter highlighter
 	madeBy      *transcript.Provenance
-	drafts      *cli.DraftSource
 	bandwidth   float64 // bytes a second, for statistics
 	totals      totals
 }
 
-// inputFlags say which sound is read, and how.
-type inputFlags struct {
-	sound     cli.SoundFlags
-	recursive bool
-	batch     int // files at a time
-}
-
-// decodingFlags say how sound becomes text.
-type decodingFlags struct {
-	model    cli.ModelFlags
-	decoding cli.Decoding
-	speakers cli.SpeakerFlags
-}
-
 // outputFlags say what is written, and where.
 type outputFlags struct {
-	log     cli.LogFlags
 	formats []transcript.Format
 	writing transcript.Options
 	rules   transcript.Subtitles // of --subtitles
@@ -66,9 +49,9 @@ type outputFlags struct {
 
 // register adds the shared flags to a command, and its own.
 func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
-	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
+	cli.AddFlags(c, t.Model.Register, t.registerFiles, own, t.Log.Register)
 	t.flags = c.Flags()
-	t.textFlags = cli.AddFlags(c, cli.DecodingFlags(&t.decoding, 0), t.sound.Register, t.registerSubtitles, t.registerSpeakers)
+	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSubtitles, t.registerSpeakers)
 }
 
 // registerFiles adds the flags for input and output files.
@@ -77,12 +60,12 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "output-dir", &t.dir)
 	cli.Bind(f, "name", &t.pattern)
 	cli.Bind(f, "stats", &t.stats)
-	cli.Bind(f, "progress", &t.log.Progress)
+	cli.Bind(f, "progress", &t.Log.Progress)
 	cli.Bind(f, "batch", &t.batch)
 	cli.Bind(f, "recursive", &t.recursive)
 }
 
-func (d *decodingFlags) registerSpeakers(f *pflag.FlagSet) { d.speakers.Register(f, true, true) }
+func (t *fileRun) registerSpeakers(f *pflag.FlagSet) { t.Speakers.Register(f, true, true) }
 
 func (o *outputFlags) registerSubtitles(f *pflag.FlagSet) {
 	s := &o.writing.Subtitles
@@ -189,7 +172,7 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
 
 // note writes a line about the run, unless --quiet is given.
 func (t *fileRun) note(format string, args ...any) {
-	if !t.log.Quiet {
+	if !t.Log.Quiet {
 		fmt.Fprintf(t.Err, format, args...)
 	}
 }

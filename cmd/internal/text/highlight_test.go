@@ -80,7 +80,7 @@ func TestPrinter(t *testing.T) {
 	if got := print(&fileRun{}); !slices.Equal(got, whole) {
 		t.Errorf("a file gets %q", got)
 	}
-	rows := print(&fileRun{Env: cli.Env{OutTerminal: true}})
+	rows := print(&fileRun{Run: cli.Run{Env: cli.Env{OutTerminal: true}}})
 	for _, row := range rows {
 		if len(row) > columns() {
 			t.Errorf("%q is wider than a row", row)

@@ -49,17 +49,12 @@ const (
 
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
-	cli.Env
-	model     cli.ModelFlags
-	speakers  cli.SpeakerFlags
-	writing   transcript.Options
-	decoding  cli.Decoding
-	log       cli.LogFlags
-	textFlags *pflag.FlagSet
-	file      string            // gets the text at the end; the words are also printed
-	format    transcript.Format // of the file
-	timed     bool
-	drawn     bool // a screen shows the words, also before they are confirmed
+	cli.Run
+	writing transcript.Options
+	file    string            // gets the text at the end; the words are also printed
+	format  transcript.Format // of the file
+	timed   bool
+	drawn   bool // a screen shows the words, also before they are confirmed
 
 	words   []transcript.Word // confirmed, and not yet written
 	unnamed []transcript.Word // confirmed, but their speakers are not known yet
@@ -68,7 +63,7 @@ type listenCommand struct {
 }
 
 func Listen(e cli.Env) *cobra.Command {
-	l := &listenCommand{Env: e}
+	l := &listenCommand{Run: cli.Run{Env: e}}
 	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.listen)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -84,13 +79,13 @@ func Listen(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
-	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
+	cli.AddFlags(c, l.Model.Register, func(f *pflag.FlagSet) {
 		cli.Bind(f, "out", &l.file)
 		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
-	}, l.log.Register)
-	l.textFlags = cli.AddFlags(c, cli.DecodingFlags(&l.decoding, cli.Request),
-		func(f *pflag.FlagSet) { l.speakers.Register(f, false, true) })
+	}, l.Log.Register)
+	l.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&l.Decoding, cli.Request),
+		func(f *pflag.FlagSet) { l.Speakers.Register(f, false, true) })
 	return c
 }
 
@@ -98,24 +93,19 @@ func (l *listenCommand) listen(ctx context.Context, args []string) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	decoding := l.decoding.Result(l.log.Logger(l.Env))
-	var err error
-	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &cli.SoundFlags{}); err != nil {
-		return err
-	}
-	l.drawn = l.OutTerminal && !l.timed && decoding.Speakers == nil
-	done := l.Loading(&l.log, l.model.Name)
-	model, err := l.model.Load(ctx, decoding)
-	done()
+	decoding := l.Decoding.Result(l.Log.Logger(l.Env))
+	l.drawn = l.OutTerminal && !l.timed && l.Speakers.Voices == nil
+	model, err := l.Load(ctx, decoding)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
+	decoding.Speakers = l.Speakers.Voices
 	by, err := live.New(model.Model, decoding)
 	if err != nil {
 		return cli.InFlag(err)
 	}
-	l.tr.MadeBy = cli.Maker(model, &l.model, l.textFlags)
+	l.tr.MadeBy = l.Maker(model)
 	return l.transcribe(ctx, by, args)
 }
 
@@ -131,7 +121,7 @@ func (l *listenCommand) check() error {
 		}
 		l.format, l.writing.Lines = formats[0], lines
 	}
-	return cmp.Or(output.Check(l.file), l.speakers.Check())
+	return cmp.Or(output.Check(l.file), l.Check())
 }
 
 // transcribe writes text until the sound ends or ctx is cancelled. It ends the recorder and
@@ -144,7 +134,7 @@ func (l *listenCommand) transcribe(ctx context.Context, by *live.Transcriber, ar
 		return err
 	}
 	defer clip.Close() // it is only read
-	if !l.log.Quiet && l.ErrTerminal {
+	if !l.Log.Quiet && l.ErrTerminal {
 		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(l.tr.Name))
 	}
 	if err = l.write(listening, by, clip); err != nil {
@@ -200,7 +190,7 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 			return cannotWrite(err)
 		}
 	}
-	transcribe.ReportDamage(clip, &l.tr, l.log.Logger(l.Env))
+	transcribe.ReportDamage(clip, &l.tr, l.Log.Logger(l.Env))
 	if l.words = append(l.words, l.unnamed...); len(l.words) > 0 { // a pass failed within a sentence
 		if err := l.phrase(l.words); err != nil {
 			return cmp.Or(failed, cannotWrite(err))
@@ -230,7 +220,7 @@ func (l *listenCommand) add(r live.Result, s *screen) (err error) {
 	l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
 	l.tr.Stats.Add(r.Stats)
 	fresh := r.Confirmed
-	if l.speakers.Voices != nil {
+	if l.Speakers.Voices != nil {
 		if fresh, l.unnamed = r.Words, append(l.unnamed, r.Confirmed...); r.Last { // of a whole utterance, with speakers
 			l.unnamed = nil
 		}

@@ -51,9 +51,9 @@ type outputDir struct {
 // newOutputDir returns the directory of --output-dir, with the names of the outputs of each input.
 func (t *fileRun) newOutputDir(names map[string]string) *outputDir {
 	d := &outputDir{
-		dir: t.dir, names: names, formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options),
+		dir: t.dir, names: names, formats: t.outputs(), writing: t.written(), language: textLanguage(t.Decoding.Options),
 	}
-	if !t.log.Quiet {
+	if !t.Log.Quiet {
 		d.log = t.Err
 	}
 	return d

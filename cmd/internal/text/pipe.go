@@ -50,9 +50,7 @@ const maxRequest = 1 << 20
 
 // A pipeCommand is the pipe command.
 type pipeCommand struct {
-	cli.Env
-	model cli.ModelFlags
-	log   cli.LogFlags
+	cli.Run
 	batch int
 
 	loaded  *verity.Model
@@ -111,28 +109,28 @@ type pipeError struct {
 
 // Pipe returns the command that transcribes for another program.
 func Pipe(e cli.Env) *cobra.Command {
-	p := &pipeCommand{Env: e}
+	p := &pipeCommand{Run: cli.Run{Env: e}}
 	c := cli.New("pipe [flags]", "Transcribe for the program that starts this one", pipeHelp, p.run)
 	c.Hidden = true
-	cli.AddFlags(c, p.model.RegisterModel, p.model.RegisterSpeed, p.model.Assistant.Register, p.log.Register,
+	cli.AddFlags(c, p.Model.RegisterModel, p.Model.RegisterSpeed, p.Model.Assistant.Register, p.Log.Register,
 		func(f *pflag.FlagSet) {
 			cli.Bind(f, "batch", &p.batch)
-			cli.Precision(f, "assistant-precision", &p.model.Assistant.Precision)
+			cli.Precision(f, "assistant-precision", &p.Model.Assistant.Precision)
 		})
 	return c
 }
 
 func (p *pipeCommand) run(ctx context.Context, _ []string) error {
-	p.model.Serving = true
-	logger := p.log.Logger(p.Env)
+	p.Model.Serving = true
+	logger := p.Log.Logger(p.Env)
 	var err error
-	if p.loaded, err = p.model.Load(ctx, transcribe.Options{Log: logger}); err != nil {
+	if p.loaded, err = p.Model.Load(ctx, transcribe.Options{Log: logger}); err != nil {
 		p.answer(pipeAnswer{Error: describe(err)})
 		return err
 	}
 	defer p.loaded.Close()
 	about := &pipeModel{
-		Version: cli.Version, Model: p.model.Name, Multilingual: p.loaded.Generation.Multilingual,
+		Version: cli.Version, Model: p.Model.Name, Multilingual: p.loaded.Generation.Multilingual,
 		Assisted: p.loaded.Model.Assisted(), Precision: p.loaded.Encoder.Precision().String(),
 	}
 	for _, l := range p.loaded.Tokenizer.Languages() {
@@ -238,36 +236,33 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 
 // prepare returns a run with the flags of a request.
 func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logger) (*fileRun, error) {
-	t := &fileRun{Env: cli.Env{Err: io.Discard}, name: "pipe"}
-	t.model, t.log.Quiet = p.model, true
+	t := &fileRun{Run: cli.Run{Env: cli.Env{Err: io.Discard}, Model: p.Model}, name: "pipe"}
+	t.Log.Quiet = true
 	c := cli.New("pipe", "", "", nil)
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
 		t.registerSubtitles(f)
 		bindFormats(f, &t.formats, &t.writing.Lines)
-		cli.Bind(f, "draft-from", &t.model.Assistant.From)
+		cli.Bind(f, "draft-from", &t.Model.Assistant.From)
 	})
-	t.textFlags = cli.AddFlags(c, cli.DecodingFlags(&t.decoding, 0), t.sound.Register, t.registerSpeakers)
+	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSpeakers)
 	if err := c.ParseFlags(r.Flags); err != nil {
 		return nil, cli.FlagError(c, err)
 	}
 	if _, piped := cli.Stdin(r.File); piped {
 		return nil, cli.Usagef("%s: standard input has the requests; want the path of a file", r.File)
 	}
-	err := cmp.Or(cli.Contradiction(c.Flags()), t.sound.Check(), t.checkLimits(), t.checkSpeakers())
-	if err != nil {
+	if err := cmp.Or(cli.Contradiction(c.Flags()), t.checkLimits(), t.Check()); err != nil {
 		return nil, err
 	}
-	opt := t.decoding.Result(log)
+	opt := t.Decoding.Result(log)
 	opt.WordTimestamps = opt.WordTimestamps || t.rules.Composed
 	if r.Temperatures != nil {
 		opt.Temperatures = r.Temperatures
 	}
 	opt.VAD = cmp.Or(r.VAD, opt.VAD)
-	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
-		return nil, err
-	}
-	if t.drafts, err = cli.OpenDrafts(ctx, &t.model.Assistant, 1); err == nil {
-		err = t.drafts.Check(ctx, []string{r.File})
+	var err error
+	if opt.Speakers, err = t.Speakers.Options(ctx, t.Env, &t.Sound); err == nil {
+		err = t.OpenDrafts(ctx, 1, r.File)
 	}
 	if err != nil {
 		return nil, err
@@ -276,7 +271,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	if err != nil {
 		return nil, cli.InFlag(err)
 	}
-	t.transcriber, t.madeBy = model.Transcriber(), cli.Maker(model, &t.model, t.textFlags)
+	t.transcriber, t.madeBy = model.Transcriber(), t.Maker(model)
 	return t, nil
 }
 
@@ -319,7 +314,7 @@ func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeReque
 func (t *fileRun) answerFile(
 	ctx context.Context, name string, w transcribe.Callbacks,
 ) (tr *transcript.Transcript, err error) {
-	if t.speakers.Channels {
+	if t.Speakers.Channels {
 		if tr, err = t.eachChannel(ctx, &job{name: name}, nil); err == nil {
 			w.Begin(tr.Language, tr.LanguageProb, tr.Duration)
 			for _, s := range tr.Segments {
@@ -328,7 +323,7 @@ func (t *fileRun) answerFile(
 		}
 		return tr, err
 	}
-	clip, err := t.sound.Clip(ctx, t.Env, name)
+	clip, err := t.Sound.Clip(ctx, t.Env, name)
 	if err != nil {
 		return nil, err
 	}

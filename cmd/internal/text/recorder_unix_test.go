@@ -53,7 +53,7 @@ func TestListenEnds(t *testing.T) {
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := &listenCommand{Env: cli.Env{Out: writer(func(b []byte) (int, error) {
+		l := &listenCommand{Run: cli.Run{Env: cli.Env{Out: writer(func(b []byte) (int, error) {
 			switch why {
 			case "stopped":
 				cancel()
@@ -61,7 +61,7 @@ func TestListenEnds(t *testing.T) {
 				return 0, full
 			}
 			return len(b), nil
-		})}}
+		})}}}
 		err := l.transcribe(ctx, by, nil)
 		if want := map[string]error{"output": full}[why]; !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", why, err, want)

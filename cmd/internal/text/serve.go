@@ -56,28 +56,25 @@ const grace = 10 * time.Minute
 
 // A serveCommand is the serve command with its flags.
 type serveCommand struct {
-	cli.Env
-	model    cli.ModelFlags
-	decoding cli.Decoding
-	log      cli.LogFlags
-	address  string
-	wyoming  string // address; empty for none
-	metrics  string // address; empty for that of the API
-	check    bool   // nothing is served
-	noOpen   bool   // no browser is opened
-	cert     string // files of TLS
-	key      string
-	keyFile  string
-	loaded   *verity.Model
-	files    serve.Reloader
-	opt      serve.Options
+	cli.Run
+	address string
+	wyoming string // address; empty for none
+	metrics string // address; empty for that of the API
+	check   bool   // nothing is served
+	noOpen  bool   // no browser is opened
+	cert    string // files of TLS
+	key     string
+	keyFile string
+	loaded  *verity.Model
+	files   serve.Reloader
+	opt     serve.Options
 }
 
 func Serve(e cli.Env) *cobra.Command {
-	s := &serveCommand{Env: e}
+	s := &serveCommand{Run: cli.Run{Env: e}}
 	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.serve)
-	cli.AddFlags(c, s.model.RegisterModel, s.register, cli.DecodingFlags(&s.decoding, cli.Server),
-		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
+	cli.AddFlags(c, s.Model.RegisterModel, s.register, cli.DecodingFlags(&s.Decoding, cli.Server),
+		s.Model.RegisterSpeed, s.Model.Assistant.Register, s.Log.Register)
 	return c
 }
 
@@ -118,8 +115,8 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 
 // serve serves until ctx ends, or checks with --check that it could.
 func (s *serveCommand) serve(ctx context.Context, _ []string) error {
-	s.log.Records = true
-	logger := s.log.Logger(s.Env)
+	s.Log.Records = true
+	logger := s.Log.Logger(s.Env)
 	s.files.Log = logger
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -214,7 +211,7 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 
 // announce writes what is served where, whatever the level of the log. Readers of a JSON log need JSON.
 func (s *serveCommand) announce(what, address string) {
-	if s.log.JSON() {
+	if s.Log.JSON() {
 		slog.New(slog.NewJSONHandler(s.Err, nil)).Info("serving", "what", what, "address", address)
 		return
 	}
@@ -247,13 +244,13 @@ func (s *serveCommand) watchHangups(stop func(), logger *slog.Logger) (end func(
 
 // load loads the model, and returns its server.
 func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*serve.Server, error) {
-	s.model.Serving = true
-	m, err := s.model.Load(ctx, transcribe.Options{})
+	s.Model.Serving = true
+	m, err := s.Model.Load(ctx, transcribe.Options{})
 	if err != nil {
 		return nil, err
 	}
 	s.loaded = m
-	s.opt.Decoding, s.opt.Fields = s.decoding.Result(logger), formFields()
+	s.opt.Decoding, s.opt.Fields = s.Decoding.Result(logger), formFields()
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
 	s.opt.NoMetrics = s.metrics != ""
 	server, err := serve.New(m.Model, s.opt)

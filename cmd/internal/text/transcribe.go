@@ -56,7 +56,7 @@ type transcribeCommand struct {
 }
 
 func Transcribe(e cli.Env) *cobra.Command {
-	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
+	t := &transcribeCommand{fileRun: fileRun{Run: cli.Run{Env: e}, name: "transcribe"}}
 	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.transcribe)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 || t.list != "" {
@@ -83,7 +83,7 @@ func Transcribe(e cli.Env) *cobra.Command {
 
 // transcribe checks flags and arguments, loads the model and transcribes the files.
 func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error {
-	opt := t.decoding.Result(t.log.Logger(t.Env))
+	opt := t.Decoding.Result(t.Log.Logger(t.Env))
 	files, err := t.prepare(ctx, args)
 	if t.outDir != nil {
 		defer t.outDir.undo()
@@ -104,9 +104,6 @@ func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error
 
 // prepare checks the flags and the arguments, and returns the files to transcribe.
 func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files []string, err error) {
-	if err := t.sound.Check(); err != nil {
-		return nil, err
-	}
 	var list []string
 	if t.list != "" {
 		if list, err = readList(ctx, t.list, t.In); err != nil {
@@ -138,10 +135,7 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 	if len(files) == 0 {
 		return nil, nil
 	}
-	if t.drafts, err = cli.OpenDrafts(ctx, &t.model.Assistant, len(files)); err != nil {
-		return nil, err
-	}
-	return files, t.drafts.Check(ctx, files)
+	return files, t.OpenDrafts(ctx, len(files), files...)
 }
 
 // prepareOutput checks the flags and prepares where transcripts go: a directory, or standard output.
@@ -194,7 +188,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		if _, ok := cli.Stdin(name); ok {
 			piped++
 		}
-		if t.model.Offline && cli.IsAddress(name) {
+		if t.Model.Offline && cli.IsAddress(name) {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
@@ -208,7 +202,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		args    []any
 	}{
 		{piped > 1, "standard input can be read only once", nil},
-		{t.speakers.Channels && (t.batch > 1 || piped > 0 && !used),
+		{t.Speakers.Channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{err == nil && !info.IsDir(), "--output-dir %s: is a file, want a directory", []any{show.Name(t.dir)}},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
@@ -223,24 +217,16 @@ func (t *fileRun) check(files []string, used bool) error {
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},
-		{slices.Contains(t.formats, transcript.RTTM) && len(t.formats) < len(transcript.Formats()) && t.speakers.None(),
+		{slices.Contains(t.formats, transcript.RTTM) && len(t.formats) < len(transcript.Formats()) && t.Speakers.None(),
 			"--output-format rttm: says who speaks when; add --speakers voice", nil},
 	} {
 		if r.wrong {
 			return cli.Usagef(r.problem, r.args...)
 		}
 	}
-	if err := cmp.Or(t.checkLimits(), t.checkSpeakers()); err != nil {
+	if err := cmp.Or(t.checkLimits(), t.Check()); err != nil {
 		return err
 	}
 	t.warnIneffective()
 	return nil
-}
-
-// checkSpeakers refuses flags of speakers that do not go together.
-func (t *fileRun) checkSpeakers() error {
-	if t.speakers.Channels && t.sound.Channel > 0 {
-		return cli.Usagef("--speakers channels cannot be combined with --channel")
-	}
-	return t.speakers.Check()
 }

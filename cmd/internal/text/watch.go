@@ -62,7 +62,7 @@ const (
 )
 
 func Watch(e cli.Env) *cobra.Command {
-	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
+	w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: e}, name: "watch"}}
 	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.watch)
 	c.Args = cli.OneArg("one DIRECTORY, as verity watch recordings --output-dir texts")
 	w.register(c, func(*pflag.FlagSet) {})
@@ -79,9 +79,6 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 	case w.dir == "":
 		return cli.Usagef("--output-dir is missing: want the directory for the texts")
 	}
-	if err := w.sound.Check(); err != nil {
-		return err
-	}
 	err := w.check(nil, false)
 	if err == nil {
 		_, err = makeOutputDir(w.dir)
@@ -90,10 +87,10 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	const several = 2 // sounds: no single file can be the text of all
-	if w.drafts, err = cli.OpenDrafts(ctx, &w.model.Assistant, several); err != nil {
+	if err := w.OpenDrafts(ctx, several); err != nil {
 		return err
 	}
-	model, err := w.load(ctx, w.decoding.Result(w.log.Logger(w.Env)))
+	model, err := w.load(ctx, w.Decoding.Result(w.Log.Logger(w.Env)))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestWatch(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	var stderr bytes.Buffer
 	begin := func() *watchCommand {
-		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
+		w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: cli.Env{Err: &stderr}}}}
 		w.root, w.dir, w.recursive, w.seen, w.reported = in, out, true, map[string]fileState{}, map[string]bool{}
 		return w
 	}
@@ -92,7 +92,7 @@ func TestWatchUnwritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: new(bytes.Buffer)}}}
+	w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: cli.Env{Err: new(bytes.Buffer)}}}}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.formats = []transcript.Format{"none"} // which cannot be written
 	now := time.Now()
@@ -224,7 +224,7 @@ func TestWatchLink(t *testing.T) {
 		t.Skip("needs symbolic links: ", err)
 	}
 	var stderr bytes.Buffer
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
+	w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: cli.Env{Err: &stderr}}}}
 	w.recursive = true
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.scan(time.Now())
@@ -245,7 +245,7 @@ func TestWatchGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
+	w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: cli.Env{Err: &stderr}}}}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	now := time.Now()
 	w.scan(now)

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"verity"
+	"verity/internal/show"
+	"verity/transcribe"
+)
+
+// A Run has the flags of every command that turns sound into text, and opens what they name.
+type Run struct {
+	Env
+	Model     ModelFlags
+	Sound     SoundFlags
+	Decoding  Decoding
+	Speakers  SpeakerFlags
+	Log       LogFlags
+	TextFlags *pflag.FlagSet // those that can change the text
+	Drafts    *DraftSource   // set by OpenDrafts
+}
+
+// Check refuses flags that do not go together or name nothing.
+func (r *Run) Check() error {
+	if r.Speakers.Channels && r.Sound.Channel > 0 {
+		return Usagef("--speakers channels cannot be combined with --channel")
+	}
+	return cmp.Or(r.Sound.Check(), r.Speakers.Check())
+}
+
+// Loading shows on a terminal that the model is being loaded, until the caller calls done.
+func (r *Run) Loading() (done func()) {
+	if r.Log.Quiet || r.Log.chatty() || r.Log.Progress == "never" {
+		return func() {}
+	}
+	r.Stage("loading " + show.Name(r.Model.Name))
+	return r.ClearStage
+}
+
+// Load reads the voices of speakers that have names, and loads the model for decoding with opt.
+func (r *Run) Load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
+	var err error
+	if opt.Speakers, err = r.Speakers.Options(ctx, r.Env, &r.Sound); err != nil {
+		return nil, err
+	}
+	defer r.Loading()()
+	return r.Model.Load(ctx, opt)
+}
