@@ -57,7 +57,7 @@ var textRows = []*Option{
 		Help: "what the encoder reads of a window: fit, its sound and 2.6 s, or all where the text is in doubt; all, 30 s " +
 			"even of a short file; or positions of 20 ms, up to 1500"},
 	{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
-		Field: "Pad", Set: setPad,
+		Field: "Pad", Set: func(d *Decoding, v Value) { d.Pad = map[string]audio.Pad{"mel": audio.PadMel}[v.Text] },
 		Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +
 			"openai-whisper; add --strategy upstream for the same text)"},
 }
@@ -265,12 +265,6 @@ func audioContext(text string) (int, error) {
 		return n, nil
 	}
 	return 0, fmt.Errorf("want fit, all or a number of positions from 1 to %d", maxPositions)
-}
-
-func setPad(d *Decoding, v Value) {
-	if d.Pad = audio.PadAudio; v.Text == "mel" {
-		d.Pad = audio.PadMel
-	}
 }
 
 func setPenalty(d *Decoding, v Value) {

@@ -171,18 +171,13 @@ func (m *ModelFlags) explain(err error) error {
 	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
 		return m.Assistant.unknown()
 	case errors.Is(err, hub.ErrOffline):
-		err = fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull %s downloads it with a network", err,
-			m.lacking(err))
+		lacking := m.Name
+		if a := m.Assistant.Name; a != "" && strings.Contains(err.Error(), "model "+a+":") {
+			lacking = a
+		}
+		err = fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull %s downloads it with a network", err, lacking)
 	}
 	return Unusable(InFlag(err))
-}
-
-// lacking returns the name of the model that an error says is not in the cache.
-func (m *ModelFlags) lacking(err error) string {
-	if a := m.Assistant.Name; a != "" && strings.Contains(err.Error(), "model "+a+":") {
-		return a
-	}
-	return m.Name
 }
 
 // Embedded reports whether the named model is part of this program.
@@ -239,20 +234,15 @@ func checkLanguage(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
+			var names []string
+			for _, l := range tokenizer.KnownLanguages() {
+				names = append(names, strings.ToLower(l.Name))
+			}
 			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s; verity info lists them",
-				gotPart(one, text), nearestLanguage(one))
+				gotPart(one, text), nearest(one, names))
 		}
 	}
 	return nil
-}
-
-// nearestLanguage ends an error about a language with names that are like it.
-func nearestLanguage(text string) string {
-	var names []string
-	for _, l := range tokenizer.KnownLanguages() {
-		names = append(names, strings.ToLower(l.Name))
-	}
-	return nearest(text, names)
 }
 
 func setLanguage(d *Decoding, v Value) {

@@ -51,7 +51,8 @@ var soundRows = []*Option{
 		Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
 			"standard input; the names are relative to the current directory and are not patterns"},
 	{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
-		Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
+		Scope: Request, Field: "Spans",
+		Set: func(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }, Hint: "60,90 means from 60 s to 90 s",
 		Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
 }
 
@@ -274,8 +275,6 @@ func clock(text string) (seconds float64, err error) {
 	}
 	return seconds, err
 }
-
-func setSpans(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }
 
 // CompleteSound completes arguments with sound files.
 func CompleteSound(c *cobra.Command) {

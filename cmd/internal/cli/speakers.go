@@ -90,44 +90,9 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e Env, list string) (voice
 	pool := parallel.New(0)
 	defer pool.Close()
 	for number, line := range input.Lines(text) {
-		wrong := func(problem string, args ...any) error {
-			return Usagef("--speaker-names %s: line %d: %s", show.Name(list), number, fmt.Sprintf(problem, args...))
-		}
-		name, file, ok := strings.Cut(line, ": ")
-		if !ok {
-			name, file, _ = strings.Cut(line, ":")
-		}
-		name, file = strings.TrimSpace(name), strings.TrimSpace(file)
-		switch {
-		case name == "" || file == "":
-			return nil, wrong("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Name(line))
-		case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-			return nil, wrong("got the name %q, want UTF-8 without control characters", name)
-		case slices.ContainsFunc(voices, func(v diarize.Voice) bool { return v.Name == name }):
-			return nil, wrong("the name %s is used twice; join its samples in one file", show.Name(name))
-		case len(voices) == diarize.MaxSpeakers:
-			return nil, wrong("more than %d names", diarize.MaxSpeakers)
-		}
-		if !filepath.IsAbs(file) {
-			file = filepath.Dir(list) + string(filepath.Separator) + file // Join would make "-" of "./-": standard input
-		}
-		var part transcribe.Span
-		if m := partOfFile.FindStringSubmatch(file); m != nil {
-			spans, err := Spans(m[2] + "," + m[3])
-			if err != nil {
-				return nil, wrong("%s: %v", show.Name(file), err)
-			}
-			file, part = m[1], spans[0]
-		}
-		v, err := s.sample(ctx, e, name, file, part, pool)
-		if problem := (*diarize.SampleError)(nil); errors.As(err, &problem) {
-			return nil, wrong("%s: %s", show.Name(file), problem.Problem)
-		} else if err != nil {
+		v, err := s.knownVoice(ctx, e, filepath.Dir(list), line, voices, pool)
+		if err != nil {
 			return nil, Usagef("--speaker-names %s: line %d: %w", show.Name(list), number, err)
-		}
-		same := func(w diarize.Voice) bool { return slices.Equal(v.Vector, w.Vector) }
-		if i := slices.IndexFunc(voices, same); i >= 0 {
-			return nil, wrong("%s: this is the sample of %s; want another sound for each name", show.Name(file), show.Name(voices[i].Name))
 		}
 		voices = append(voices, v)
 	}
@@ -135,6 +100,56 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e Env, list string) (voice
 		return nil, Usagef("--speaker-names %s: it names nobody; want lines of NAME: FILE", show.Name(list))
 	}
 	return voices, nil
+}
+
+// parseVoice reads a line NAME: FILE, whose name none of the voices before has.
+func parseVoice(line string, before []diarize.Voice) (name, file string, err error) {
+	name, file, ok := strings.Cut(line, ": ")
+	if !ok {
+		name, file, _ = strings.Cut(line, ":")
+	}
+	name, file = strings.TrimSpace(name), strings.TrimSpace(file)
+	switch {
+	case name == "" || file == "":
+		err = fmt.Errorf("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Name(line))
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		err = fmt.Errorf("got the name %q, want UTF-8 without control characters", name)
+	case slices.ContainsFunc(before, func(v diarize.Voice) bool { return v.Name == name }):
+		err = fmt.Errorf("the name %s is used twice; join its samples in one file", show.Name(name))
+	case len(before) == diarize.MaxSpeakers:
+		err = fmt.Errorf("more than %d names", diarize.MaxSpeakers)
+	}
+	return name, file, err
+}
+
+// knownVoice returns the voice that a line of a list in a directory names. It differs from those before.
+func (s *SoundFlags) knownVoice(
+	ctx context.Context, e Env, dir, line string, before []diarize.Voice, pool *parallel.Pool,
+) (v diarize.Voice, err error) {
+	name, file, err := parseVoice(line, before)
+	if err != nil {
+		return v, err
+	}
+	if !filepath.IsAbs(file) {
+		file = dir + string(filepath.Separator) + file // Join would make "-" of "./-": standard input
+	}
+	var part transcribe.Span
+	if m := partOfFile.FindStringSubmatch(file); m != nil {
+		spans, err := Spans(m[2] + "," + m[3])
+		if err != nil {
+			return v, fmt.Errorf("%s: %w", show.Name(file), err)
+		}
+		file, part = m[1], spans[0]
+	}
+	v, err = s.sample(ctx, e, name, file, part, pool)
+	if problem, ok := errors.AsType[*diarize.SampleError](err); ok {
+		return v, fmt.Errorf("%s: %s", show.Name(file), problem.Problem)
+	}
+	same := func(w diarize.Voice) bool { return slices.Equal(v.Vector, w.Vector) }
+	if i := slices.IndexFunc(before, same); err == nil && i >= 0 {
+		err = fmt.Errorf("%s: this is the sample of %s; want another sound for each name", show.Name(file), show.Name(before[i].Name))
+	}
+	return v, err
 }
 
 // partOfFile matches a file and when a part of it begins and ends.

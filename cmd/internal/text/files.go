@@ -229,14 +229,9 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 	if err := t.write(j.name, j.result); err != nil {
 		return err
 	}
-	if o := t.written().Subtitles; o.Composed && slices.ContainsFunc(t.outputs(), isSubtitles) {
-		if hurried, all, cps := o.Hurried(j.result, t.outputs()); hurried > 0 {
-			slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
-				hurried, show.Some(all, "subtitle"), cps), "audio", j.result.Name)
-		}
-	}
+	t.warnHurried(j.result)
 	if t.stats {
-		t.totals.write(t.Err, j.name, j.result)
+		t.totals.add(t.Err, j.name, j.result)
 	}
 	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
 	if p := j.result.LanguageProb; p > 0 && j.result.Text != "" && t.ErrTerminal {
@@ -247,8 +242,16 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 	return nil
 }
 
-func isSubtitles(f transcript.Format) bool {
-	return f == transcript.SRT || f == transcript.VTT || f == transcript.ASS
+// warnHurried logs how many subtitles are too short to be read.
+func (t *fileRun) warnHurried(tr *transcript.Transcript) {
+	o := t.written().Subtitles
+	if !o.Composed || !t.writesAny(cli.Find("subtitles").Formats) {
+		return
+	}
+	if hurried, all, cps := o.Hurried(tr, t.outputs()); hurried > 0 {
+		slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
+			hurried, show.Some(all, "subtitle"), cps), "audio", tr.Name)
+	}
 }
 
 // begin prints the segments that wait; from then on add prints.

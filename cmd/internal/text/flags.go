@@ -43,6 +43,8 @@ type outputFlags struct {
 	rules   transcript.Subtitles // of --subtitles
 	dir     string
 	pattern string // of the names of outputs
+	force   bool   // replace what exists
+	skip    bool   // leave what exists
 	stats   bool
 	timed   bool // times precede each printed segment
 }
@@ -117,7 +119,7 @@ func (f *outputFlags) checkLimits() error {
 
 // warnIneffective logs which flags of the command line change nothing in the formats that are written.
 func (t *fileRun) warnIneffective() {
-	formats, needed := t.outputs(), map[string]bool{}
+	needed := map[string]bool{}
 	var changed []*cli.Option
 	t.flags.Visit(func(f *pflag.Flag) {
 		if o := cli.Find(f.Name); o != nil && cli.IsSet(f) {
@@ -126,15 +128,14 @@ func (t *fileRun) warnIneffective() {
 		}
 	})
 	for _, o := range changed {
-		shown := func(f transcript.Format) bool { return slices.Contains(o.Formats, f) }
-		if o.Formats == nil || slices.ContainsFunc(formats, shown) || needed[o.Name] || o.Name == "word-timestamps" && t.timed {
+		if o.Formats == nil || t.writesAny(o.Formats) || needed[o.Name] || o.Name == "word-timestamps" && t.timed {
 			continue
 		}
 		var names []string
 		for _, f := range o.Formats {
 			names = append(names, string(f))
 		}
-		slog.Warn(fmt.Sprintf("--%s has no effect on %s; it is for %s", o.Name, formats[0], show.JoinOr(names)))
+		slog.Warn(fmt.Sprintf("--%s has no effect on %s; it is for %s", o.Name, t.outputs()[0], show.JoinOr(names)))
 	}
 }
 
@@ -147,6 +148,11 @@ func (f *outputFlags) outputs() []transcript.Format {
 		return []transcript.Format{transcript.SRT}
 	}
 	return []transcript.Format{transcript.TXT}
+}
+
+// writesAny reports whether some of the formats to write are in a list.
+func (f *outputFlags) writesAny(list []transcript.Format) bool {
+	return slices.ContainsFunc(f.outputs(), func(format transcript.Format) bool { return slices.Contains(list, format) })
 }
 
 // bindFormats adds --output-format, which may be repeated. lines is whether TXT has a line for each segment.

@@ -241,13 +241,9 @@ func (l *listenCommand) add(r live.Result, s *screen) (err error) {
 
 // phrase writes confirmed words as a segment.
 func (l *listenCommand) phrase(words []transcript.Word) (err error) {
-	var text strings.Builder
-	for _, w := range words {
-		text.WriteString(w.Word)
-	}
 	s := transcript.Segment{
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
-		Text: text.String(), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
+		Text: transcript.JoinWords(words), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
 	}
 	if l.file != "" {
 		l.tr.Text += s.Text

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -37,22 +36,16 @@ func cannotWrite(err error) error {
 
 // An outputDir writes transcripts to a directory, a file for each format.
 type outputDir struct {
-	dir      string
+	*outputFlags
 	names    map[string]string // of an input: its outputs, as a path below dir without the ending of a format
-	formats  []transcript.Format
-	writing  transcript.Options
-	language string    // of all texts; empty if it is not known before they are written
-	force    bool      // replace what exists
-	skip     bool      // leave what exists
-	log      io.Writer // nil, or gets a line for each transcript
-	undo     func()    // removes the directory if it was made and is empty
+	language string            // of all texts; empty if it is not known before they are written
+	log      io.Writer         // nil, or gets a line for each transcript
+	undo     func()            // removes the directory if it was made and is empty
 }
 
 // newOutputDir returns the directory of --output-dir, with the names of the outputs of each input.
 func (t *fileRun) newOutputDir(names map[string]string) *outputDir {
-	d := &outputDir{
-		dir: t.dir, names: names, formats: t.outputs(), writing: t.written(), language: textLanguage(t.Decoding.Options),
-	}
+	d := &outputDir{outputFlags: &t.outputFlags, names: names, language: textLanguage(t.Decoding.Options)}
 	if !t.Log.Quiet {
 		d.log = t.Err
 	}
@@ -63,7 +56,7 @@ func (t *fileRun) newOutputDir(names map[string]string) *outputDir {
 func (d *outputDir) make(inputs []string) error {
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
-		for _, format := range d.formats {
+		for _, format := range d.outputs() {
 			for _, path := range d.paths(in, format) {
 				if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
 					return &output.Error{Name: path, Err: errors.New("it is an input"), Unfit: true}
@@ -87,17 +80,36 @@ func makeOutputDir(dir string) (undo func(), err error) {
 // longestFile is the most bytes in the name of a file, on all common file systems.
 const longestFile = 255
 
-// outputNames returns the names of the outputs of inputs, without the ending of a format: talk for talk.wav, in the
-// directory where the input is below the one that was named. Inputs of one name in two directories are in these, A/talk
-// and B/talk; else inputs that would share a name keep their endings, talk.wav and talk.mp3; where that is not enough, a
-// number follows, talk.wav-2. A name that is too long with the ending of a format loses its end. pattern is the value of --name; the language stays a field.
-func outputNames(
-	inputs []string, below map[string]string, formats []transcript.Format, pattern string,
-) map[string]string {
-	ending := len(strings.NewReplacer(nameField, "", languageField, "und").Replace(pattern))
+// outputNames returns the names of the outputs of inputs, without the ending of a format: by pattern, the value of --name, in
+// which the language stays a field. Where names are not enough, a number follows, talk.wav-2. A name that is too long with
+// the ending of a format loses its end.
+func outputNames(inputs []string, below map[string]string, formats []transcript.Format, pattern string) map[string]string {
 	longest := slices.MaxFunc(formats, func(a, b transcript.Format) int { return len(a) - len(b) })
-	ending += len(".") + len(longest)
-	shared, names := map[string]int{}, map[string]string{}
+	room := longestFile - len("."+longest) - len(strings.NewReplacer(nameField, "", languageField, "und").Replace(pattern))
+	names, used := distinctNames(inputs, below), map[string]bool{}
+	for _, in := range inputs {
+		dir, name := filepath.Split(names[in])
+		for n, number := 1, ""; ; n++ {
+			if n > 1 {
+				number = fmt.Sprintf("-%d", n)
+			}
+			fitting := name
+			if most := room - len(number); len(name) > most {
+				fitting = strings.ToValidUTF8(name[:most], "")
+			}
+			if path := filepath.Join(dir, strings.ReplaceAll(pattern, nameField, fitting+number)); !used[foldCase(path)] {
+				used[foldCase(path)], names[in] = true, path
+				break
+			}
+		}
+	}
+	return names
+}
+
+// distinctNames returns a name for each input: talk for talk.wav, in the directory where the input is below the one that was
+// named. Inputs of one name in two directories are in these, A/talk and B/talk; else inputs that would share a name keep
+// their endings, talk.wav and talk.mp3.
+func distinctNames(inputs []string, below map[string]string) map[string]string {
 	inDirectory := func(in string) string { // A/a for A/a.wav
 		dir := filepath.Base(filepath.Dir(in))
 		if strings.Trim(dir, `./\`) == "" {
@@ -105,40 +117,24 @@ func outputNames(
 		}
 		return filepath.Join(below[in], dir, stem(in))
 	}
+	names, uses, shared := map[string]string{}, map[string]int{}, []string{}
 	for _, in := range inputs {
 		names[in] = filepath.Join(below[in], stem(in))
-		shared[foldCase(names[in])]++
+		uses[foldCase(names[in])]++
 	}
-	others := maps.Clone(shared)
 	for _, in := range inputs {
-		if shared[foldCase(names[in])] > 1 {
-			others[foldCase(inDirectory(in))]++
+		if uses[foldCase(names[in])] > 1 {
+			shared = append(shared, in)
 		}
 	}
-	for _, in := range inputs {
-		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && others[foldCase(other)] == 1 && !cli.IsAddress(in) {
+	for _, in := range shared {
+		uses[foldCase(inDirectory(in))]++
+	}
+	for _, in := range shared {
+		if other := inDirectory(in); uses[foldCase(other)] == 1 && !cli.IsAddress(in) {
 			names[in] = other
-		}
-	}
-	used := map[string]bool{}
-	for _, in := range inputs {
-		dir, name := filepath.Split(names[in])
-		if shared[foldCase(names[in])] > 1 {
-			name = base(in)
-		}
-		for n := 1; ; n++ {
-			number := ""
-			if n > 1 {
-				number = fmt.Sprintf("-%d", n)
-			}
-			name := name
-			if most := longestFile - ending - len(number); len(name) > most {
-				name = strings.ToValidUTF8(name[:most], "")
-			}
-			if path := filepath.Join(dir, strings.ReplaceAll(pattern, nameField, name+number)); !used[foldCase(path)] {
-				used[foldCase(path)], names[in] = true, path
-				break
-			}
+		} else {
+			names[in] = filepath.Join(below[in], base(in))
 		}
 	}
 	return names
@@ -238,7 +234,7 @@ func (d *outputDir) missing(inputs []string) (todo []string, err error) {
 	}
 	for _, in := range inputs {
 		existing := 0
-		for _, format := range d.formats {
+		for _, format := range d.outputs() {
 			paths := d.paths(in, format)
 			i := slices.IndexFunc(paths, exists)
 			if i < 0 || len(paths) > 1 && !d.skip {
@@ -248,7 +244,7 @@ func (d *outputDir) missing(inputs []string) (todo []string, err error) {
 				return nil, existsError(paths[i], ", and nothing was done")
 			}
 		}
-		if existing < len(d.formats) {
+		if existing < len(d.outputs()) {
 			todo = append(todo, in)
 		}
 	}
@@ -279,7 +275,7 @@ func (d *outputDir) write(name string, t *transcript.Transcript) (first error) {
 		return err
 	}
 	var written []string
-	for _, format := range d.formats {
+	for _, format := range d.outputs() {
 		path := d.path(name, format, cmp.Or(d.language, t.Language, unknownLanguage))
 		if !d.force && exists(path) {
 			if !d.skip {
@@ -287,7 +283,7 @@ func (d *outputDir) write(name string, t *transcript.Transcript) (first error) {
 			}
 			continue
 		}
-		err := output.Replace(path, func(w io.Writer) error { return d.writing.Write(w, format, t) })
+		err := output.Replace(path, func(w io.Writer) error { return d.written().Write(w, format, t) })
 		if err == nil {
 			written = append(written, show.Name(path))
 		}

@@ -31,8 +31,8 @@ func measureBandwidth(pool *parallel.Pool, log *slog.Logger) float64 {
 	return max(a, b)
 }
 
-// write writes the statistics of a transcript, and adds them to the sum.
-func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {
+// add writes the statistics of a transcript, and adds them to the sum.
+func (t *totals) add(w io.Writer, name string, tr *transcript.Transcript) {
 	t.files++
 	t.stats.Add(tr.Stats)
 	t.audio += tr.Duration

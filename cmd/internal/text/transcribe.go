@@ -50,8 +50,6 @@ outputs remain.
 type transcribeCommand struct {
 	fileRun
 	drafted string // --show-drafts
-	force   bool
-	skip    bool
 	list    string // file with names of sound files
 }
 
@@ -159,7 +157,6 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 		return nil
 	}
 	d := t.newOutputDir(outputNames(files, in.below, t.outputs(), t.pattern))
-	d.force, d.skip = t.force, t.skip
 	if len(files) == 1 && !t.ErrTerminal {
 		d.log = nil
 	}
@@ -170,20 +167,28 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 	return nil
 }
 
-// check refuses flags and files that do not go together. used means that standard input is the list of files.
-func (t *fileRun) check(files []string, used bool) error {
-	for _, format := range t.outputs() {
-		if name, ok := strings.CutSuffix(t.pattern, "."+string(format)); ok {
-			return cli.Usagef("--name %s: want the name without the ending, %s", show.Name(t.pattern), show.Name(name))
+// check refuses flags and files that do not go together. listed means that standard input is the list of files.
+func (t *fileRun) check(files []string, listed bool) error {
+	err := cmp.Or(t.checkNames(files), t.checkInputs(files, listed), t.checkOutputs(len(files)), t.checkLimits(), t.Check())
+	if err == nil {
+		t.warnIneffective()
+	}
+	return err
+}
+
+// checkNames refuses names for the outputs that files cannot have.
+func (f *outputFlags) checkNames(files []string) error {
+	for _, format := range f.outputs() {
+		if name, ok := strings.CutSuffix(f.pattern, "."+string(format)); ok {
+			return cli.Usagef("--name %s: want the name without the ending, %s", show.Name(f.pattern), show.Name(name))
 		}
 	}
-	if err := checkName(t.pattern, len(files) == 1); err != nil {
-		return err
-	}
+	return checkName(f.pattern, len(files) == 1)
+}
+
+// checkInputs refuses files that cannot be read.
+func (t *fileRun) checkInputs(files []string, listed bool) error {
 	piped := 0
-	if used {
-		piped++
-	}
 	for _, name := range files {
 		if _, ok := cli.Stdin(name); ok {
 			piped++
@@ -192,7 +197,18 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	formats, printed := t.outputs(), t.dir == ""
+	switch {
+	case piped > 1 || piped > 0 && listed:
+		return cli.Usagef("standard input can be read only once")
+	case t.Speakers.Channels && (t.batch > 1 || piped > 0):
+		return cli.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
+	}
+	return nil
+}
+
+// checkOutputs refuses formats of several files that cannot be written where they are to go.
+func (t *fileRun) checkOutputs(files int) error {
+	formats, printed, dir := t.outputs(), t.dir == "", show.Name(t.dir)
 	first := formats[0]
 	info, err := os.Stat(t.dir)
 	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
@@ -201,21 +217,18 @@ func (t *fileRun) check(files []string, used bool) error {
 		problem string
 		args    []any
 	}{
-		{piped > 1, "standard input can be read only once", nil},
-		{t.Speakers.Channels && (t.batch > 1 || piped > 0 && !used),
-			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
-		{err == nil && !info.IsDir(), "--output-dir %s: is a file, want a directory", []any{show.Name(t.dir)}},
+		{err == nil && !info.IsDir(), "--output-dir %s: is a file, want a directory", []any{dir}},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),
 			"--output-dir %s: want a directory; that file is --output-format %s --output-dir %s --name %s",
-			[]any{show.Name(t.dir), extension, show.Name(filepath.Dir(t.dir)), show.Name(stem(t.dir))}},
+			[]any{dir, extension, show.Name(filepath.Dir(t.dir)), show.Name(stem(t.dir))}},
 		{slices.Contains([]transcript.Format{"doc", "odt", "rtf", "pdf", "html"}, extension) && !exists(t.dir),
-			"--output-dir %s: want a directory; word processors open --output-format docx", []any{show.Name(t.dir)}},
+			"--output-dir %s: want a directory; word processors open --output-format docx", []any{dir}},
 		{printed && first == transcript.DOCX, "--output-format docx is a binary file: add -o DIRECTORY", nil},
 		{printed && len(formats) > 1, "several formats cannot share standard output: add -o DIRECTORY", nil},
 		{printed && t.timed && first != transcript.TXT && first != transcript.MD,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
-		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
+		{printed && files > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},
 		{slices.Contains(t.formats, transcript.RTTM) && len(t.formats) < len(transcript.Formats()) && t.Speakers.None(),
 			"--output-format rttm: says who speaks when; add --speakers voice", nil},
@@ -224,9 +237,5 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef(r.problem, r.args...)
 		}
 	}
-	if err := cmp.Or(t.checkLimits(), t.Check()); err != nil {
-		return err
-	}
-	t.warnIneffective()
 	return nil
 }

@@ -172,7 +172,8 @@ func TestOutputNames(t *testing.T) {
 // TestNamePattern: names with the language of the text, which is known only when it is written.
 func TestNamePattern(t *testing.T) {
 	dir := t.TempDir()
-	f := &outputDir{dir: dir, names: outputNames([]string{"film.mkv"}, nil, []transcript.Format{"srt"}, "{name}.{language}"), formats: []transcript.Format{"srt"}}
+	f := &outputDir{outputFlags: &outputFlags{dir: dir, formats: []transcript.Format{"srt"}}}
+	f.names = outputNames([]string{"film.mkv"}, nil, f.formats, "{name}.{language}")
 	for language, want := range map[string]string{"nl": "film.nl.srt", "": "film.und.srt"} {
 		if err := f.write("film.mkv", &transcript.Transcript{Language: language}); err != nil {
 			t.Fatal(err)
@@ -185,7 +186,8 @@ func TestNamePattern(t *testing.T) {
 			t.Errorf("%s would be overwritten", want)
 		}
 		for _, known := range []outputDir{{}, {language: code}, {language: "de"}} {
-			known.dir, known.names, known.formats = f.dir, f.names, f.formats
+			flags := *f.outputFlags
+			known.outputFlags, known.names = &flags, f.names
 			if _, err := known.missing([]string{"film.mkv"}); (err == nil) != (known.language != code) {
 				t.Errorf("%s exists, all texts are in %q: %v", want, known.language, err)
 			}
