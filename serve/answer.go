@@ -93,11 +93,6 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	a.stream.event("transcript.text.segment", e)
 }
 
-// streamEarly streams a segment whose speakers are not yet known.
-func (a *answer) streamEarly(s transcript.Segment) {
-	a.stream.event("verity.segment", a.segment(s, s.Text))
-}
-
 func (a *answer) segment(s transcript.Segment, text string) object {
 	e := object{"id": segmentID(s), "text": text, "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End)}
 	if a.q.words {
@@ -332,10 +327,8 @@ func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscri
 
 // languageName returns the name of a language as OpenAI writes it. A code that only the checkpoint knows stays a code.
 func languageName(code string) string {
-	for _, l := range tokenizer.KnownLanguages() {
-		if l.Code == code {
-			return strings.ToLower(l.Name)
-		}
+	if l, known := tokenizer.FindLanguage(code); known {
+		return strings.ToLower(l.Name)
 	}
 	return code
 }

@@ -1,8 +1,8 @@
 package serve
 
 import (
-	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,34 +91,26 @@ var whisperCPP = &dialect{
 		"temperature_inc": setTemperature(func(q *request, step float64) { q.increment = &step }),
 	},
 	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
-		if a.q.format == "verbose_json" { // whisper.cpp has the times of words in it unasked, but few clients read them
+		text := "" // one line for each segment
+		for _, s := range tr.Segments {
+			text += s.Text + "\n"
+		}
+		switch a.q.format {
+		case "json":
+			writeJSON(a.w, object{"text": text})
+		case "text":
+			writeText(a.w, text)
+		default: // in verbose_json, whisper.cpp has the times of words unasked, but few clients read them
 			return false, nil
 		}
-		if a.q.format == "json" || a.q.format == "text" { // one line for each segment
-			var b bytes.Buffer
-			for _, s := range tr.Segments {
-				b.WriteString(s.Text + "\n")
-			}
-			if a.q.format == "json" {
-				writeJSON(a.w, object{"text": b.String()})
-			} else {
-				writeText(a.w, b.String())
-			}
-			return true, nil
-		}
-		return false, nil
+		return true, nil
 	},
 }
 
 // parseQuery reads parameters of the URL as fields of the form.
 func (s *Server) parseQuery(q *request, r *http.Request) error {
 	values := r.URL.Query()
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, value := range values[name] {
 			if value == "" {
 				continue
@@ -133,11 +125,9 @@ func (s *Server) parseQuery(q *request, r *http.Request) error {
 
 // handleDetection answers which language the first speech of a sound has.
 func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
-	s.handleSound(w, r, whisperASR, transcribe.Transcribe, func(ctx context.Context, q *request, m *transcribe.Model,
-		clip *audio.Clip,
-	) error {
+	s.handleSound(w, r, whisperASR, transcribe.Transcribe, func(ctx context.Context, q *request, clip *audio.Clip) error {
 		q.decoding.Language = ""
-		t, err := transcribe.New(m, q.decoding)
+		t, err := transcribe.New(s.model, q.decoding)
 		if err != nil {
 			return err
 		}

@@ -228,7 +228,7 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	switch {
 	case err != nil:
 		return s.formError(err)
-	case len(value) > limit && !s.knows(q, name):
+	case len(value) > limit && s.setterOf(q, name) == nil:
 		return badRequest(name, "There is no field %s. The part named %s holds the sound.", name, q.api.file)
 	case len(value) > limit:
 		return badRequest(name, "%s: more than %d bytes", name, limit)
@@ -371,30 +371,37 @@ func setTemperature(set func(q *request, t float64)) fieldSetter {
 
 // setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) error {
-	f := formField{name, value}
-	name = cmp.Or(q.api.others[name], name)
-	for _, fields := range []map[string]fieldSetter{q.api.fields, formFields} {
-		if set := fields[name]; set != nil {
-			return set(s, q, f)
-		}
+	if set := s.setterOf(q, name); set != nil {
+		return set(s, q, formField{name, value})
 	}
-	base, index, _ := strings.Cut(name, "[")
-	if set := listFields[base]; set != nil && strings.Trim(index, "0123456789]") == "" {
-		return set(s, q, f)
-	}
-	if strings.HasPrefix(name, "chunking_strategy") {
-		return q.setChunking(f)
-	}
-	return s.setExtra(q, name, f)
+	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
+	return nil
 }
 
-// knows reports whether a form may have a field.
-func (s *Server) knows(q *request, name string) bool {
+// setterOf returns what sets a field; nil for one that a form does not have.
+func (s *Server) setterOf(q *request, name string) fieldSetter {
 	name = cmp.Or(q.api.others[name], name)
-	base, _, _ := strings.Cut(name, "[")
-	return q.api.fields[name] != nil || formFields[name] != nil || listFields[base] != nil ||
-		strings.HasPrefix(name, "chunking_strategy") ||
-		slices.ContainsFunc(s.opt.Fields, func(o Field) bool { return o.Name == strings.ReplaceAll(name, "-", "_") })
+	base, index, _ := strings.Cut(name, "[")
+	plain := strings.ReplaceAll(name, "-", "_")
+	extra := slices.IndexFunc(s.opt.Fields, func(o Field) bool { return o.Name == plain })
+	switch {
+	case q.api.fields[name] != nil:
+		return q.api.fields[name]
+	case formFields[name] != nil:
+		return formFields[name]
+	case strings.Trim(index, "0123456789]") == "" && listFields[base] != nil:
+		return listFields[base]
+	case strings.HasPrefix(name, "chunking_strategy"):
+		return setChunking
+	case extra >= 0: // such as beam_size
+		return func(_ *Server, q *request, f formField) error {
+			if err := s.opt.Fields[extra].Set(&q.decoding, f.value); err != nil {
+				return f.bad(err.Error())
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // settle sets what several fields decide together.
@@ -456,14 +463,14 @@ func (q *request) setVAD(on bool) {
 
 // setChunking sets OpenAI's chunking_strategy: auto, or server_vad with its numbers. They come as one JSON object, or
 // as one field each: chunking_strategy[threshold] or chunking_strategy.threshold.
-func (q *request) setChunking(f formField) error {
+func setChunking(s *Server, q *request, f formField) error {
 	name, value := f.name, f.value
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
 	isJSON := name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil
 	if isJSON && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
-			if err := q.setChunking(formField{name + "." + m, strings.Trim(string(inner[m]), `"`)}); err != nil {
+			if err := setChunking(s, q, formField{name + "." + m, strings.Trim(string(inner[m]), `"`)}); err != nil {
 				return err
 			}
 		}
@@ -500,21 +507,6 @@ func (q *request) setChunking(f formField) error {
 		return optionProblem(err, "chunking_strategy.", nil)
 	}
 	q.decoding.VAD = &v
-	return nil
-}
-
-// setExtra sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since clients keep adding
-// some, but the answer and the log name them.
-func (s *Server) setExtra(q *request, name string, f formField) error {
-	plain := strings.ReplaceAll(name, "-", "_")
-	i := slices.IndexFunc(s.opt.Fields, func(o Field) bool { return o.Name == plain })
-	if i < 0 {
-		q.ignored.add(f.name)
-		return nil
-	}
-	if err := s.opt.Fields[i].Set(&q.decoding, f.value); err != nil {
-		return f.bad(err.Error())
-	}
 	return nil
 }
 

@@ -295,24 +295,14 @@ func (c sessionConfig) detector() *live.TurnOptions {
 	return &c.turns
 }
 
-// detection returns the member turn_detection of events.
-func (c sessionConfig) detection() any {
-	if c.manual {
-		return nil
-	}
-	return object{"type": "server_vad", "threshold": c.turns.Threshold,
-		"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
-}
-
 // object returns the session object of events. What is not set is missing, not null: OpenAI's description
 // allows null only for turn_detection.
 func (c sessionConfig) object() object {
 	transcription := object{"model": c.name}
-	if c.language != "" {
-		transcription["language"] = c.language
-	}
-	if c.prompt != "" {
-		transcription["prompt"] = c.prompt
+	for name, value := range map[string]string{"language": c.language, "prompt": c.prompt, "delay": c.delay} {
+		if value != "" {
+			transcription[name] = value
+		}
 	}
 	if c.languages != nil {
 		transcription["languages"] = c.languages
@@ -320,8 +310,10 @@ func (c sessionConfig) object() object {
 	if c.keywords != nil {
 		transcription["keywords"] = c.keywords
 	}
-	if c.delay != "" {
-		transcription["delay"] = c.delay
+	var detection any
+	if !c.manual {
+		detection = object{"type": "server_vad", "threshold": c.turns.Threshold,
+			"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
 	}
 	session := object{
 		"id": c.id, "object": "realtime.transcription_session", "type": c.kind, "expires_at": c.expires.Unix(),
@@ -329,7 +321,7 @@ func (c sessionConfig) object() object {
 		"audio": object{"input": object{
 			"format":         object{"type": c.encoding, "rate": c.rate},
 			"transcription":  transcription,
-			"turn_detection": c.detection(),
+			"turn_detection": detection,
 		}},
 	}
 	if c.kind == realtimeSession {

@@ -240,12 +240,8 @@ func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
 
 // sendSegment sends a segment with its times in the session. OpenAI requires a speaker, known or not.
 func (x *session) sendSegment(u *live.Utterance, number int, words []transcript.Word) {
-	text := ""
-	for _, w := range words {
-		text += w.Word
-	}
 	x.sendItemEvent(u, "segment", object{
-		"id": fmt.Sprintf("seg_%s_%d", x.item(u), number), "text": tokenizer.Strip(text), "speaker": label(words[0].Speaker, nil, &x.speakers),
+		"id": fmt.Sprintf("seg_%s_%d", x.item(u), number), "text": tokenizer.Strip(transcript.JoinWords(words)), "speaker": label(words[0].Speaker, nil, &x.speakers),
 		"start": transcript.RoundTime(words[0].Start), "end": transcript.RoundTime(words[len(words)-1].End),
 	})
 }
@@ -276,10 +272,7 @@ func (x *session) fail(u *live.Utterance, err error) {
 
 // sendText sends the events of a pass and returns the text that it has confirmed, which continues text.
 func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta string) {
-	for _, w := range r.Confirmed {
-		delta += w.Word
-	}
-	if text == "" {
+	if delta = transcript.JoinWords(r.Confirmed); text == "" {
 		delta = tokenizer.Strip(delta)
 	}
 	x.mu.Lock()

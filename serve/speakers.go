@@ -17,7 +17,6 @@ import (
 	"verity/audio"
 	"verity/diarize"
 	"verity/tokenizer"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -73,16 +72,12 @@ func (a *answer) diarized(tr *transcript.Transcript, text string) diarizedTransc
 		Usage: a.usage(tr), soundLoss: soundLoss{tr.Truncated, tr.Damaged, tr.Gaps},
 	}
 	for _, s := range tr.Segments {
-		d.Segments = append(d.Segments, a.diarizedSegment(s))
+		d.Segments = append(d.Segments, diarizedSegment{
+			"transcript.text.segment", segmentID(s), transcript.RoundTime(s.Start), transcript.RoundTime(s.End),
+			tokenizer.Strip(s.Text), label(s.Speaker, a.q.knownNames, &a.speakers),
+		})
 	}
 	return d
-}
-
-func (a *answer) diarizedSegment(s transcript.Segment) diarizedSegment {
-	return diarizedSegment{
-		"transcript.text.segment", segmentID(s), transcript.RoundTime(s.Start), transcript.RoundTime(s.End),
-		tokenizer.Strip(s.Text), label(s.Speaker, a.q.knownNames, &a.speakers),
-	}
 }
 
 // segmentID returns the id of a segment in events and in diarized_json.
@@ -196,7 +191,7 @@ func (q *request) checkKnown() error {
 }
 
 // findKnown sets the voices of the known speakers.
-func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Model) error {
+func (s *Server) findKnown(ctx context.Context, q *request) error {
 	if len(q.references) == 0 || q.decoding.Speakers == nil {
 		return nil
 	}
@@ -204,7 +199,7 @@ func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Mo
 	q.decoding.Speakers = &o
 	for i, name := range q.knownNames {
 		err := s.inTurn(ctx, func() error {
-			voice, err := s.voiceOf(ctx, name, q.references[i], model)
+			voice, err := s.voiceOf(ctx, name, q.references[i])
 			o.Known = append(o.Known, voice)
 			return err
 		})
@@ -216,7 +211,7 @@ func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Mo
 }
 
 // voiceOf returns the voice in a reference.
-func (s *Server) voiceOf(ctx context.Context, name string, file *upload, m *transcribe.Model) (diarize.Voice, error) {
+func (s *Server) voiceOf(ctx context.Context, name string, file *upload) (diarize.Voice, error) {
 	fail := func(err error) (diarize.Voice, error) {
 		why := err.Error()
 		sample, ok := errors.AsType[*diarize.SampleError](err)
@@ -237,7 +232,7 @@ func (s *Server) voiceOf(ctx context.Context, name string, file *upload, m *tran
 		return fail(err)
 	}
 	defer clip.Close()
-	voice, err := diarize.NewVoice(ctx, name, clip, m.Pool)
+	voice, err := diarize.NewVoice(ctx, name, clip, s.model.Pool)
 	if err != nil {
 		return fail(err)
 	}

@@ -18,17 +18,17 @@ import (
 // handleSpeech returns the handler of a task in a dialect.
 func (s *Server) handleSpeech(d *dialect, task transcribe.Task) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.handleSound(w, r, d, task, func(ctx context.Context, q *request, m *transcribe.Model, clip *audio.Clip) error {
-			return s.transcribe(ctx, w, r, q, m, clip)
+		s.handleSound(w, r, d, task, func(ctx context.Context, q *request, clip *audio.Clip) error {
+			return s.transcribe(ctx, w, r, q, clip)
 		})
 	}
 }
 
-// handleSound reads a form and calls handle with the model and the sound. If handle returns an error, it must not have
-// written anything.
-func (s *Server) handleSound(w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task,
-	handle func(context.Context, *request, *transcribe.Model, *audio.Clip) error,
-) {
+// A soundHandler answers a request for a sound. If it returns an error, it must not have written anything.
+type soundHandler func(context.Context, *request, *audio.Clip) error
+
+// handleSound reads a form and calls handle with the sound.
+func (s *Server) handleSound(w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task, handle soundHandler) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
 	defer cancel()
 	if err := s.openSound(ctx, w, r, d, task, handle); err != nil {
@@ -36,8 +36,8 @@ func (s *Server) handleSound(w http.ResponseWriter, r *http.Request, d *dialect,
 	}
 }
 
-func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.Request, d *dialect,
-	task transcribe.Task, handle func(context.Context, *request, *transcribe.Model, *audio.Clip) error,
+func (s *Server) openSound(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task, handle soundHandler,
 ) error {
 	s.inProgress.Add(1)
 	defer s.inProgress.Add(-1)
@@ -65,25 +65,22 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	q.reportIgnored(w, r)
 	addLogFields(r, "model", s.opt.Name)
 	sound := s.opt.Sound
-	sound.Raw = q.rawRate
-	sound.Track = q.track
+	sound.Raw, sound.Track = q.rawRate, q.track
 	clip, err := sound.OpenFile(ctx, q.String(), q.file.file.File)
 	if err != nil {
 		return err
 	}
 	defer clip.Close()
 	q.decoding.Log = withField(q.decoding.Log, "id", w.Header().Get(requestIDHeader))
-	return handle(ctx, q, s.model, clip)
+	return handle(ctx, q, clip)
 }
 
 // transcribe answers one request. If it returns an error, nothing has been written.
-func (s *Server) transcribe(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, q *request, model *transcribe.Model, clip *audio.Clip,
-) error {
-	if err := s.findKnown(ctx, q, model); err != nil {
+func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.Request, q *request, clip *audio.Clip) error {
+	if err := s.findKnown(ctx, q); err != nil {
 		return err
 	}
-	t, err := transcribe.New(model, q.decoding)
+	t, err := transcribe.New(s.model, q.decoding)
 	if err != nil {
 		return err
 	}
@@ -93,11 +90,11 @@ func (s *Server) transcribe(
 		w.Header().Set(warningHeader, ascii(choice)) // a stream begins before the rest is known
 		addLogFields(r, "track", choice)
 	}
-	out := &answer{w: w, q: q, model: model}
+	out := &answer{w: w, q: q, model: s.model}
 	defer out.close()
 	events := turnEvents{segment: out.streamSegment}
-	if q.early {
-		events.early = out.streamEarly
+	if q.early { // segments whose speakers are not yet known
+		events.early = func(g transcript.Segment) { out.stream.event("verity.segment", out.segment(g, g.Text)) }
 	}
 	if q.stream {
 		events.joined = func(ticket *ticket, waits bool, stop context.CancelCauseFunc) {

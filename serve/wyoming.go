@@ -272,7 +272,11 @@ func (x *wyomingConn) transcribe() error {
 	tr, waited, err := x.transcribeSound(ctx)
 	fields := []any{"id", x.id, "client", clientAddress(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
 	if err != nil {
-		p := s.explainSound(err, x.id)
+		p := s.problemOf(err)
+		if p == nil {
+			s.opt.Log.Error("request failed", "id", x.id, "error", err)
+			p = serverError(http.StatusInternalServerError, "The server failed to transcribe the sound. Its log has the reason.")
+		}
 		s.opt.Log.Info("wyoming", append(fields, "error", p.Message)...)
 		return p
 	}
@@ -356,16 +360,6 @@ func (x *wyomingConn) sendError(p *problem) {
 		data["code"] = *p.Code
 	}
 	x.send("error", data)
-}
-
-// explainSound returns the problem that err is or becomes for a client without HTTP.
-func (s *Server) explainSound(err error, id string) *problem {
-	p := s.problemOf(err)
-	if p == nil {
-		s.opt.Log.Error("request failed", "id", id, "error", err)
-		p = serverError(http.StatusInternalServerError, "The server failed to transcribe the sound. Its log has the reason.")
-	}
-	return p
 }
 
 // wyomingInfo describes the model of the server.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -180,12 +181,7 @@ func separable(before, after string) bool {
 	}
 	both := left + right
 	at := len(both) - len(strings.TrimLeftFunc(right, unicode.IsSpace)) // after the space between the words
-	for _, end := range lineBreaks(both) {
-		if end == at {
-			return true
-		}
-	}
-	return at == len(both)
+	return at == len(both) || slices.Contains(lineBreaks(both), at)
 }
 
 // plain reports whether two words are of the usual kind, with a space between letters or marks of ASCII. It saves

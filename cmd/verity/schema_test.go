@@ -25,7 +25,6 @@ var schemas = []schema{
 	{"Report", "`eval --json` and `report --json` of one set of records.", "eval/report", "scoreJSON"},
 	{"Comparison", "`compare --json` and `report --json` of several sets. A variant has the fields of a report.", "eval/report", "variantsJSON"},
 	{"Model", "`info --json`.", "cmd/internal/models", "Properties"},
-	{"Sound file", "`info --json FILE`.", "cmd/internal/models", "soundProperties"},
 	{"Benchmark", "`bench --json`.", "eval/bench", "Result"},
 }
 

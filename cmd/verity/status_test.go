@@ -126,12 +126,9 @@ func TestStatusRule(t *testing.T) {
 			a.wav --clip-timestamps 100,200
 			eval -d late.jsonl
 			compare none.wav
-			decode none.wav
-			info none.wav
-			info bad.wav`},
+			decode none.wav`},
 		{0, `
 			a.wav
-			info a.wav
 			report run
 			report records.jsonl`},
 	} {

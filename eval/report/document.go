@@ -193,8 +193,11 @@ func (d *Document) variants() [][]string {
 	return withoutEmpty(rows)
 }
 
-// withoutEmpty leaves out the columns that only have a header.
+// withoutEmpty leaves out the columns that only have a header; nil if all have.
 func withoutEmpty(rows [][]string) [][]string {
+	if len(rows) == 1 {
+		return nil
+	}
 	for j := len(rows[0]) - 1; j > 0; j-- {
 		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
 			for i := range rows {
@@ -218,9 +221,6 @@ func (d *Document) assistants() [][]string {
 				number("%.2f×", s.Operations), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6))})
 		}
 	}
-	if len(rows) == 1 {
-		return nil
-	}
 	return withoutEmpty(rows)
 }
 
@@ -235,9 +235,6 @@ func (d *Document) lengths() [][]string {
 			rows = append(rows, []string{c.Names.Assisted, show.Count(x.Length), show.Digits(x.Tokens), number("%.2f×", x.Speedup),
 				show.Times(x.Ideal), number("%.2f×", x.Operations)})
 		}
-	}
-	if len(rows) == 1 {
-		return nil
 	}
 	return withoutEmpty(rows)
 }

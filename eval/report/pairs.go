@@ -115,7 +115,13 @@ func (p *Pairs) Comparison() *Comparison {
 			t.addMissing(utterance{Record: new(Record)}, y, a.name, partial.Baseline)
 		}
 	}
-	c.Seconds = stagesOf(t.seconds.Baseline, t.seconds.Assisted)
+	x, y := t.seconds.Baseline, t.seconds.Assisted
+	c.Seconds = Stages{
+		Mel: Pair[float64]{x.Mel, y.Mel}, Encode: Pair[float64]{x.Encode, y.Encode},
+		CrossKV: Pair[float64]{x.CrossKV, y.CrossKV}, Decode: Pair[float64]{x.Decode, y.Decode},
+		Draft: Pair[float64]{x.Draft, y.Draft}, Verify: Pair[float64]{x.Verify, y.Verify},
+		Rules: Pair[float64]{x.Rules, y.Rules}, Total: Pair[float64]{x.Total, y.Total},
+	}
 	decode, total := c.Seconds.Decode, c.Seconds.Total
 	if c.Batch.Pairs > 0 {
 		decode, total = c.Batch.Decode, c.Batch.Total
@@ -324,15 +330,6 @@ func (p *Pairs) acceptance(utterances int) Acceptance {
 		a.Overlap = &mean
 	}
 	return a
-}
-
-func stagesOf(a, b transcript.Seconds) Stages {
-	return Stages{
-		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode},
-		CrossKV: Pair[float64]{a.CrossKV, b.CrossKV}, Decode: Pair[float64]{a.Decode, b.Decode},
-		Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
-		Rules: Pair[float64]{a.Rules, b.Rules}, Total: Pair[float64]{a.Total, b.Total},
-	}
 }
 
 // speedup summarises the quotients of pairs and the quotient of their sums.

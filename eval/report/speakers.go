@@ -34,19 +34,13 @@ type SpeakerErrors struct {
 	diarize.Errors
 }
 
-func (e *SpeakerErrors) add(o SpeakerErrors) {
-	e.Errors.Add(o.Errors)
-	e.DER = 0
-	if e.Total > 0 { // without speech there is no rate
-		e.DER = e.Rate()
-	}
-}
-
 // add adds the score of a clip.
 func (s *SpeakerScore) add(o *SpeakerScore) {
 	s.Clips += o.Clips
 	s.CountRight += o.CountRight
-	s.All.add(o.All)
+	if s.All.Errors.Add(o.All.Errors); s.All.Total > 0 { // without speech there is no rate
+		s.All.DER = s.All.Rate()
+	}
 	s.Texts += o.Texts
 	s.Words += o.Words
 	s.WrongSpeaker += o.WrongSpeaker

@@ -66,7 +66,7 @@ func (p painter) comparison(c *Comparison) {
 	if s := c.summary(); s != "" {
 		fmt.Fprintf(p, "%s\n\n", p.paint("1;32", show.Line(s)))
 	}
-	fmt.Fprintf(p, "%s: %s\n", show.Line(c.heading()), p.verdict(c))
+	fmt.Fprintf(p, "%s: %s\n", show.Line(c.heading()), p.paint("1;"+verdictColors[c.Verdict], c.sentence()))
 	for _, l := range c.lines()[1:] {
 		fmt.Fprintf(p, "  %-14s %s\n", show.Line(l[0]), show.Line(l[1]))
 	}
@@ -122,10 +122,7 @@ func (p painter) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p painter) verdict(c *Comparison) string {
-	code := map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33", Free: "0"}[c.Verdict]
-	return p.paint("1;"+code, c.sentence())
-}
+var verdictColors = map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33", Free: "0"}
 
 // shownWorst is how many of the worst utterances a terminal shows.
 const shownWorst = 5

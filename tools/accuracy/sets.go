@@ -212,8 +212,7 @@ func (b *builder) readTimed() {
 func (b *builder) short() {
 	for i, n := 0, 0; i < len(b.reader) && n < b.words; i++ {
 		p := b.reader[i].until(3)
-		b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate)
-		n += len(strings.Fields(p.text))
+		n += b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate)
 	}
 }
 
@@ -268,8 +267,7 @@ func (b *builder) gaps() {
 		u := b.english[3*i : 3*i+3]
 		pcm := slices.Concat(u[0].pcm, make([]float32, 120*audio.SampleRate), u[1].pcm, u[2].pcm)
 		text := u[0].text + " " + u[1].text + " " + u[2].text
-		b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate)
-		n += len(strings.Fields(text))
+		n += b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate)
 	}
 }
 
@@ -303,8 +301,7 @@ func (b *builder) cuts() {
 				break
 			}
 		}
-		b.add("hard cuts", fmt.Sprint(k), text, "en", pcm, audio.SampleRate)
-		n += len(strings.Fields(text))
+		n += b.add("hard cuts", fmt.Sprint(k), text, "en", pcm, audio.SampleRate)
 	}
 }
 
@@ -330,8 +327,7 @@ func (b *builder) languages() {
 			p, words := stretch(from, least)
 			pcm, text = append(pcm, p...), text+words
 		}
-		b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate)
-		n += len(strings.Fields(text))
+		n += b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate)
 	}
 }
 
@@ -349,14 +345,15 @@ func (b *builder) noSpeech() {
 	}
 }
 
-// add writes a recording of a set.
-func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) {
+// add writes a recording of a set, and returns how many words it has.
+func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) (words int) {
 	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
 	name := filepath.Join(folder, id+".wav")
 	b.items = append(b.items, item{Set: set, Audio: name, Text: strings.TrimSpace(text), Lang: lang})
 	if wanted(set) {
 		writeWAV(filepath.Join(b.out, name), pcm, rate)
 	}
+	return len(strings.Fields(text))
 }
 
 func writeWAV(name string, pcm []float32, rate int) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
 	"verity/eval/bench"
@@ -48,17 +47,14 @@ type benchCommand struct {
 func Bench(e cli.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
 	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.measure)
-	cli.AddFlags(c, b.register)
-	return c
-}
-
-func (b *benchCommand) register(f *pflag.FlagSet) {
+	f := c.Flags()
 	cli.Bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a model shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
 	cli.Precision(f, "precision", &b.precision)
 	cli.Bind(f, "threads", &b.threads)
 	cli.Bind(f, "json", &b.json)
+	return c
 }
 
 func (b *benchCommand) measure(ctx context.Context, _ []string) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -36,12 +35,11 @@ import (
 const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the values
 that auto flags resolve to on this machine. With --cost, it times passes of the model
 and shows the acceptance rate above which drafts pay off on this machine, those of an
-assistant with --assistant. For an audio file, info lists its tracks.
+assistant with --assistant.
 
   verity info
   verity info small
   verity info ~/whisper-small
-  verity info film.mkv
   verity info --cost
   verity info --cost large-v2 --assistant tiny`
 
@@ -84,18 +82,13 @@ func Info(e cli.Env) *cobra.Command {
 	m := new(cli.ModelFlags)
 	run := func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
-			if m.Name = args[0]; isSound(m.Name) {
-				return describeSound(ctx, e.Out, m.Name, asJSON)
-			}
+			m.Name = args[0]
 		}
 		if drafts {
 			e.Stage("timing passes")
 		}
 		i, err := Inspect(ctx, m, drafts)
 		e.ClearStage()
-		if errors.Is(err, model.ErrNotCheckpoint) && len(args) == 1 {
-			return fmt.Errorf("%w; or a sound file", err)
-		}
 		if err != nil {
 			return err
 		}
@@ -104,7 +97,7 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		return i.print(e.Out)
 	}
-	c := cli.New("info [MODEL | FILE]", "Describe a model and what it needs, or an audio file", infoHelp+exitHelp+", 130 interrupted.", run)
+	c := cli.New("info [MODEL]", "Describe a model and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
@@ -134,9 +127,6 @@ func Inspect(ctx context.Context, m *cli.ModelFlags, drafts bool) (*Properties, 
 	if err != nil {
 		if errors.Is(err, hub.ErrOffline) {
 			err = cli.Usagef("model %s is not on this machine: if it is published, verity models pull %[1]s downloads it", m.Name)
-		}
-		if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
-			err = fmt.Errorf("%s: there is no such sound file", show.Name(m.Name))
 		}
 		return nil, err
 	}
