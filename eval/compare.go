@@ -208,7 +208,12 @@ func (c *comparison) runGroup(ctx context.Context, group []Row) error {
 		}
 	}
 	for _, of := range runs {
-		if err := c.record(ctx, c.typical(of)); err != nil {
+		records := c.typical(of)
+		err := c.out.write(records...)
+		if err == nil {
+			err = c.enter(ctx, records, false)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -279,11 +284,4 @@ func median(r []*report.Record) *report.Record {
 	r = slices.Clone(r)
 	slices.SortStableFunc(r, func(x, y *report.Record) int { return cmp.Compare(x.Seconds.Decode, y.Seconds.Decode) })
 	return r[(len(r)-1)/2]
-}
-
-func (c *comparison) record(ctx context.Context, records []*report.Record) error {
-	if err := c.out.write(records...); err != nil {
-		return err
-	}
-	return c.enter(ctx, records, false)
 }

@@ -43,7 +43,9 @@ func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
 			it := Row{Utterance: u, Number: n}
 			switch {
 			case errors.As(err, &it.Broken):
-				it.ID = place(it.Broken)
+				if it.ID = it.Broken.File; it.Broken.Line > 0 {
+					it.ID = fmt.Sprintf("%s:%d", it.Broken.File, it.Broken.Line)
+				}
 			case err != nil:
 				yield(Row{}, err)
 				return
@@ -60,14 +62,6 @@ func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
 			}
 		}
 	}
-}
-
-// place returns an identifier for a broken row.
-func place(row *datasets.RowError) string {
-	if row.Line == 0 {
-		return row.File
-	}
-	return fmt.Sprintf("%s:%d", row.File, row.Line)
 }
 
 // RunRow runs one row and returns its record. It uses Run, Unscored and Sound of o. Errors

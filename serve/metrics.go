@@ -38,9 +38,6 @@ func newMetrics(s *Server) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	auto := promauto.With(registry)
-	counter := func(name, help string) prometheus.Counter {
-		return auto.NewCounter(prometheus.CounterOpts{Name: "verity_" + name, Help: help})
-	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return auto.NewCounterVec(prometheus.CounterOpts{Name: "verity_" + name, Help: help}, labels)
 	}
@@ -82,8 +79,8 @@ func newMetrics(s *Server) *metrics {
 		tokens:   counters("tokens_total", "Tokens decoded, including those of rejected attempts.", "model"),
 		drafted:  counters("drafted_tokens_total", "Tokens the assistant drafted.", "model"),
 		accepted: counters("accepted_tokens_total", "Drafted tokens the model accepted.", "model"),
-		late: counter("live_late_passes_total",
-			"Live passes that took longer, including their wait, than the sound between two passes lasts."),
+		late: auto.NewCounter(prometheus.CounterOpts{Name: "verity_live_late_passes_total",
+			Help: "Live passes that took longer, including their wait, than the sound between two passes lasts."}),
 		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "model", "stage"),
 		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
 			prometheus.ExponentialBuckets(1, 2, 7))),

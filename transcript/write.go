@@ -84,7 +84,10 @@ func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	case LRC:
 		writeLRC(b, t)
 	case CSV:
-		writeCSV(b, t)
+		// RFC 4180, after a byte order mark, without which spreadsheets read another encoding than UTF-8. Text that a
+		// spreadsheet would read as a formula (=1+1) stays: import the column as text. Flush returns an error.
+		b.WriteString("\ufeff")
+		csv.NewWriter(b).WriteAll(t.table())
 	case RTTM:
 		writeRTTM(b, t)
 	default:
@@ -135,13 +138,6 @@ func writeLRC(b io.Writer, t *Transcript) {
 		cs := int64(math.RoundToEven(c.start * 100))
 		fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, line)
 	}
-}
-
-// writeCSV follows RFC 4180, after a byte order mark, without which spreadsheets read another encoding than UTF-8. Text
-// that a spreadsheet would read as a formula (=1+1) stays: import the column as text. The Flush of b returns an error.
-func writeCSV(b *bufio.Writer, t *Transcript) {
-	b.WriteString("\ufeff")
-	csv.NewWriter(b).WriteAll(t.table())
 }
 
 // A document is a transcript in JSON: upstream's fields, then ours.

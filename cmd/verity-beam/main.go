@@ -61,27 +61,18 @@ var version string
 func main() {
 	cli.Version = cmp.Or(version, cli.Version)
 	args := os.Args[1:]
-	var err error
-	switch roleOf(args) {
-	case roleWorker:
-		err = work(args)
-	case roleBoot:
-		err = boot(args)
-	case rolePool:
-		err = servePool(args)
-	case roleServer:
-		err = serveJobs(args)
-	default:
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop) // a second signal ends the process at once
-		code := run(ctx, args)
-		stop()
-		os.Exit(code)
+	if r := roleOf(args); r != nil {
+		if err := r.run(args); err != nil {
+			fmt.Fprintln(os.Stderr, "verity-beam:", err)
+			os.Exit(1)
+		}
+		return
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "verity-beam:", err)
-		os.Exit(1)
-	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, args)
+	stop()
+	os.Exit(code)
 }
 
 // run does what the user asked for and returns the exit status.

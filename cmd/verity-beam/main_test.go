@@ -371,14 +371,14 @@ func TestNothing(t *testing.T) {
 // TestRole checks that every way in which a process is started is told from the others.
 func TestRole(t *testing.T) {
 	for want, args := range map[string][]string{
-		"user":   {"--dataset", "worker", "--out", "x"},
-		"worker": {"--worker=true", "--id=1", "--control_endpoint=x"},
-		"boot":   {"--id=1", "--provision_endpoint=x", "--control_endpoint=x"},
-		"pool":   {"--worker_pool"},
-		"server": {"--job_server", "--port", "1"},
+		"":                   {"--dataset", "worker", "--out", "x"},
+		"worker":             {"--worker=true", "--id=1", "--control_endpoint=x"},
+		"provision_endpoint": {"--id=1", "--provision_endpoint=x", "--control_endpoint=x"},
+		"worker_pool":        {"--worker_pool"},
+		"job_server":         {"--job_server", "--port", "1"},
 	} {
-		if got := roleOf(args); got != want {
-			t.Errorf("%v: %s, want %s", args, got, want)
+		if got := roleOf(args); got == nil && want != "" || got != nil && got.flag != want {
+			t.Errorf("%v: %v, want %s", args, got, want)
 		}
 	}
 	if err := boot([]string{"--id=1", "--provision_endpoint="}); err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/container/tools"
@@ -15,36 +16,30 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// The roles of a process.
-const (
-	roleUser   = "user"   // starts a job
-	roleWorker = "worker" // runs bundles
-	roleBoot   = "boot"   // becomes a worker
-	rolePool   = "pool"   // starts workers
-	roleServer = "server" // accepts jobs
-)
+// A role is what a process is if it has a flag. Without such a flag it is a user's, and starts a job.
+type role struct {
+	flag string
+	run  func(args []string) error
+}
 
-// roleOf returns the role that the arguments ask for.
-func roleOf(args []string) string {
-	has := func(name string) bool {
-		for _, a := range args {
-			if got, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "="); got == name && strings.HasPrefix(a, "-") {
-				return true
-			}
+var roles = []role{
+	{"worker", work},             // runs bundles
+	{"worker_pool", servePool},   // starts workers
+	{"job_server", serveJobs},    // accepts jobs
+	{"provision_endpoint", boot}, // becomes a worker
+}
+
+// roleOf returns the role that the arguments ask for; nil for a user's.
+func roleOf(args []string) *role {
+	for i, r := range roles {
+		if slices.ContainsFunc(args, func(a string) bool {
+			name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+			return name == r.flag && strings.HasPrefix(a, "-")
+		}) {
+			return &roles[i]
 		}
-		return false
 	}
-	switch {
-	case has("worker"):
-		return roleWorker
-	case has("worker_pool"):
-		return rolePool
-	case has("job_server"):
-		return roleServer
-	case has("provision_endpoint"):
-		return roleBoot
-	}
-	return roleUser
+	return nil
 }
 
 // work runs bundles until the runner ends the process. Beam does that inside Init.

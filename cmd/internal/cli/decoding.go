@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -301,7 +302,8 @@ func InFlag(err error) error {
 		return err
 	}
 	name, value := bad.Option, fmt.Sprintf(" %v", bad.Value)
-	if o := ByField(bad.Option); o != nil {
+	if i := slices.IndexFunc(All(), func(o *Option) bool { return o.Field == bad.Option }); i >= 0 {
+		o := All()[i]
 		if name = o.Name; o.Kind == Switch || bad.Value == nil {
 			value = ""
 		}

@@ -84,7 +84,10 @@ func Help(c *cobra.Command, _ []string) {
 		hint = fmt.Sprintf("\n%q shows the full help.\n", c.CommandPath()+" --help")
 	}
 	text += "\n\nUsage:\n  " + c.UseLine() + "\n"
-	for _, g := range CommandGroups(c) {
+	shown := slices.DeleteFunc(slices.Clone(c.Commands()), func(c *cobra.Command) bool {
+		return !c.IsAvailableCommand() && c.Name() != "help"
+	})
+	for _, g := range grouped(shown, func(c *cobra.Command) string { return cmp.Or(c.GroupID, "Commands") }) {
 		text += "\n" + g.Title + ":\n"
 		for _, sub := range g.Items {
 			text += layOut(sub.Name(), sub.Short, commandColumn)
@@ -120,14 +123,6 @@ func grouped[T any](items []T, title func(T) string) (groups []Group[T]) {
 		groups[i].Items = append(groups[i].Items, item)
 	}
 	return groups
-}
-
-// CommandGroups returns the commands directly under c that help shows.
-func CommandGroups(c *cobra.Command) []Group[*cobra.Command] {
-	shown := slices.DeleteFunc(slices.Clone(c.Commands()), func(c *cobra.Command) bool {
-		return !c.IsAvailableCommand() && c.Name() != "help"
-	})
-	return grouped(shown, func(c *cobra.Command) string { return cmp.Or(c.GroupID, "Commands") })
 }
 
 // shortTitles merges small groups into others where help is short.

@@ -39,15 +39,23 @@ func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, data
 func (r *Run) Maker(l *verity.Model) *transcript.Provenance { return maker(l, &r.Model, r.TextFlags) }
 
 func maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
+	var drafting []string
+	if flags.Assistant.From != "" {
+		drafting = append(drafting, "text of "+flags.Assistant.From)
+	}
+	method := flags.Assistant.For(flags.Name)
+	if l.Model.Assisted() {
+		drafting = append(drafting, method)
+	}
 	by := &transcript.Provenance{
 		Program: Code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
-		Precision: l.Encoder.Precision().String(), Assistant: assistantName(l, flags), Options: map[string]string{},
+		Precision: l.Encoder.Precision().String(), Assistant: strings.Join(drafting, ", then "), Options: map[string]string{},
 	}
 	if synth.Planted(l.Checkpoint.FS()) != nil {
 		by.Model += " (planted text)"
 		by.Planted = true
 	}
-	switch transcribe.Method(flags.Assistant.For(flags.Name)) {
+	switch transcribe.Method(method) {
 	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram:
 	default:
 		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.Precision).String()
@@ -71,18 +79,6 @@ func contentHash(path string) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
-}
-
-// assistantName describes what drafts for a model with these flags; empty means nothing.
-func assistantName(l *verity.Model, m *ModelFlags) string {
-	var names []string
-	if m.Assistant.From != "" {
-		names = append(names, "text of "+m.Assistant.From)
-	}
-	if name := m.Assistant.For(m.Name); l.Model.Assisted() {
-		names = append(names, name)
-	}
-	return strings.Join(names, ", then ")
 }
 
 // Code is the version of this program, with the commit it was built from if that is known.

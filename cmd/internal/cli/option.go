@@ -89,15 +89,8 @@ var table = func() (all []*Option) {
 func All() []*Option { return table }
 
 // Find returns the option with a name, or nil.
-func Find(name string) *Option { return find(func(o *Option) bool { return o.Name == name }) }
-
-// ByField returns the option that sets a field of the library's options, or nil.
-func ByField(field string) *Option {
-	return find(func(o *Option) bool { return o.Field != "" && o.Field == field })
-}
-
-func find(is func(*Option) bool) *Option {
-	if i := slices.IndexFunc(table, is); i >= 0 {
+func Find(name string) *Option {
+	if i := slices.IndexFunc(table, func(o *Option) bool { return o.Name == name }); i >= 0 {
 		return table[i]
 	}
 	return nil
@@ -189,7 +182,13 @@ func (o *Option) parseNumber(text string) (v Value, err error) {
 	// NaN fails these comparisons.
 	inside := v.Number >= o.Min && v.Number <= o.Max && !(o.Above && v.Number == o.Min)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(v.Number) {
-		return v, fmt.Errorf("want %s", o.wanted())
+		switch o.Kind {
+		case Whole:
+			return v, errors.New("want a whole number " + o.Range())
+		case Time:
+			return v, errors.New("want a time with its unit, such as 90s, 10m or 1h30m")
+		}
+		return v, errors.New("want a number " + o.Range())
 	}
 	if err != nil || !inside {
 		return v, rangeError("must be " + o.Range())
@@ -211,34 +210,19 @@ func nearest(word string, words []string) string {
 	return DidYouMean(near)
 }
 
-// wanted describes the number.
-func (o *Option) wanted() string {
-	text := map[Kind]string{
-		Whole: "a whole number", Real: "a number", Time: "a time with its unit, such as 90s, 10m or 1h30m",
-	}[o.Kind]
-	if o.Kind == Time {
-		return text
-	}
-	return text + " " + o.Range()
-}
-
-func (o *Option) unit() string {
-	if slices.Contains([]string{"seconds", "ms", "MiB"}, o.Arg) {
-		return o.Arg
-	}
-	return ""
-}
-
 // Range describes the accepted numbers; it is empty for other kinds of options.
 func (o *Option) Range() string {
 	if o.Kind != Whole && o.Kind != Real && o.Kind != Time {
 		return ""
 	}
-	format := "from %s to %s %s"
+	format := "from %s to %s"
 	if o.Above {
-		format = "above %s, up to %s %s"
+		format = "above %s, up to %s"
 	}
-	text := strings.TrimSpace(fmt.Sprintf(format, o.format(o.Min), o.format(o.Max), o.unit()))
+	text := fmt.Sprintf(format, o.format(o.Min), o.format(o.Max))
+	if slices.Contains([]string{"seconds", "ms", "MiB"}, o.Arg) {
+		text += " " + o.Arg
+	}
 	if o.None {
 		text += ", or none"
 	}

@@ -15,7 +15,8 @@ import (
 
 // The options under the heading Output.
 var outputRows = []*Option{
-	{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checkFormats,
+	{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(),
+		Check: func(text string) error { _, _, err := Formats(text); return err },
 		Scope: Configurable, Common: true,
 		Help: "one or more of txt (paragraphs), lines (txt with a line for each segment, as in openai-whisper), md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
 			"rttm (who speaks when), separated by commas, or all (default txt)"},
@@ -163,11 +164,6 @@ func Formats(text string) (list []transcript.Format, lines bool, err error) {
 		}
 	}
 	return list, lines, nil
-}
-
-func checkFormats(text string) error {
-	_, _, err := Formats(text)
-	return err
 }
 
 // formatAliases are other names of formats.

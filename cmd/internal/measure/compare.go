@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/eval/report"
 	"verity/internal/show"
+	"verity/transcribe"
 )
 
 const compareHelp = `After a warm-up, compare runs every utterance in several variants in turn. By default, the
@@ -159,35 +161,19 @@ func (v *compareCommand) check(files []string) error {
 			return err
 		}
 	}
-	if err := v.checkVariants(); err != nil {
+	if err := cmp.Or(v.prepare(), v.checkVariants()); err != nil {
 		return err
 	}
 	if v.data.Path == "" && len(v.data.Audio) == 0 {
 		return cli.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
 	}
-	if err := v.prepare(); err != nil {
-		return err
-	}
-	return v.checkSearch()
-}
-
-// checkSearch returns an error if drafts are to be compared where none can be made.
-func (v *compareCommand) checkSearch() error {
-	switch assisted := slices.ContainsFunc(v.settings, func(s setting) bool { return s.assisted }); {
-	case assisted && v.opt.BeamSize > 1:
-		return cli.Usagef("--beam-size %d searches, and a search drafts nothing: leave it out, or compare --precision f16,int8",
-			v.opt.BeamSize)
-	case assisted && v.opt.BestOf > 1 && v.opt.Temperatures[0] > 0:
-		return cli.Usagef("--best-of %d samples several texts, and those draft nothing: leave it out, or compare "+
-			"--precision f16,int8", v.opt.BestOf)
-	}
 	return nil
 }
 
-// checkVariants returns an error about variants that cannot be run.
+// checkVariants returns an error about variants that cannot be run, or that can draft nothing.
 func (v *compareCommand) checkVariants() error {
 	assistant := v.Model.Assistant.For(v.Model.Name)
-	none := v.plain()
+	none := assistant == string(transcribe.None) && v.Model.Assistant.From == ""
 	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
 		return cli.Usagef("there is nothing to compare without an assistant: %s", nameOne)
@@ -196,6 +182,12 @@ func (v *compareCommand) checkVariants() error {
 			"a directory)", v.precisions)
 	case !assisted && !none && v.Model.Assistant.Name != "auto":
 		return cli.Usagef("--assistant %s: no variant has it: write %s after a precision", assistant, assistedMark)
+	case assisted && v.opt.BeamSize > 1:
+		return cli.Usagef("--beam-size %d searches, and a search drafts nothing: leave it out, or compare --precision f16,int8",
+			v.opt.BeamSize)
+	case assisted && v.opt.BestOf > 1 && v.opt.Temperatures[0] > 0:
+		return cli.Usagef("--best-of %d samples several texts, and those draft nothing: leave it out, or compare "+
+			"--precision f16,int8", v.opt.BestOf)
 	}
 	return nil
 }

@@ -63,11 +63,6 @@ func (r *datasetRun) evalSetting() setting {
 	return setting{name: "records", precision: r.Model.Precision, assisted: true}
 }
 
-// plain reports whether the flags name nothing that drafts.
-func (r *datasetRun) plain() bool {
-	return r.Model.Assistant.For(r.Model.Name) == string(transcribe.None) && r.Model.Assistant.From == ""
-}
-
 // conclude writes the report. The error decides the exit status. cause is why nothing was
 // drafted, if it is known.
 func (r *datasetRun) conclude(d *report.Document, cause string) error {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,12 +32,6 @@ func openBrowser(address string) {
 	if c.Start() == nil {
 		go c.Wait()
 	}
-}
-
-// isLocal reports whether only this machine reaches a listener, and a browser can.
-func isLocal(l net.Listener) bool {
-	a, ok := l.Addr().(*net.TCPAddr)
-	return ok && a.IP.IsLoopback()
 }
 
 // isVerity reports whether Verity answers at an address.

@@ -195,7 +195,7 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 			background.Go(func() { (&http.Server{Handler: server.Metrics(), ReadHeaderTimeout: time.Minute}).Serve(l) })
 			s.announce("metrics", flagAddress(l))
 		}
-		if isLocal(api) && s.hasDesktop() {
+		if a, tcp := api.Addr().(*net.TCPAddr); tcp && a.IP.IsLoopback() && s.hasDesktop() {
 			openBrowser(at)
 		}
 		return server, nil

@@ -54,7 +54,7 @@ type request struct {
 type answer map[string]any
 
 // calls are what a suite can ask for.
-var calls = map[string]func(context.Context, request) (answer, error){
+var calls = map[string]func(context.Context, request) answer{
 	"normalize": normalized,
 	"align":     aligned,
 	"score":     scored,
@@ -96,59 +96,65 @@ func run(in io.Reader, out io.Writer) error {
 	}
 }
 
-func reply(r request) answer {
+// reply answers a request: with an error, if the call ends with a failure.
+func reply(r request) (a answer) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case failure:
+			a = answer{"error": e.Error()}
+		default:
+			panic(e)
+		}
+	}()
 	call, ok := calls[r.Call]
 	if !ok {
 		return answer{"error": fmt.Sprintf("no call %q", r.Call)}
 	}
-	a, err := call(context.Background(), r)
-	if err != nil {
-		return answer{"error": err.Error()}
-	}
-	return a
+	return call(context.Background(), r)
 }
 
-func normalized(_ context.Context, r request) (answer, error) {
-	f, err := normalize.ByName(r.Name)
+// A failure is the error with which a call ends.
+type failure struct{ error }
+
+// get returns v, or ends the call with a failure.
+func get[T any](v T, err error) T {
 	if err != nil {
-		return nil, err
+		panic(failure{err})
 	}
+	return v
+}
+
+func normalized(_ context.Context, r request) answer {
+	f := get(normalize.ByName(r.Name))
 	texts := make([]string, len(r.Texts))
 	for i, t := range r.Texts {
 		texts[i] = f(t)
 	}
-	return answer{"texts": texts}, nil
+	return answer{"texts": texts}
 }
 
 // aligned returns the alignment of each pair of lines, as [operation, word of ref, word of hyp].
-func aligned(ctx context.Context, r request) (answer, error) {
+func aligned(ctx context.Context, r request) answer {
 	var aligner wer.Aligner
 	var words wer.Vocabulary
 	alignments := make([][][]any, len(r.Ref))
 	for i := range r.Ref {
-		pairs, err := aligner.Align(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range pairs {
+		for _, p := range get(aligner.Align(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))) {
 			alignments[i] = append(alignments[i], []any{p.Op.String(), p.Ref, p.Hyp})
 		}
 	}
-	return answer{"alignments": alignments}, nil
+	return answer{"alignments": alignments}
 }
 
 // scored returns the counts and rates of the words and characters of all lines together, as eval has them.
-func scored(ctx context.Context, r request) (answer, error) {
+func scored(ctx context.Context, r request) answer {
 	var scorer wer.Scorer
 	var corpus wer.Corpus
 	for i := range r.Ref {
-		s, err := scorer.Score(ctx, r.Ref[i], r.Hyp[i])
-		if err != nil {
-			return nil, err
-		}
-		corpus.Add(s)
+		corpus.Add(get(scorer.Score(ctx, r.Ref[i], r.Hyp[i])))
 	}
-	return answer{"words": measured(corpus.Words), "chars": measured(corpus.Chars)}, nil
+	return answer{"words": measured(corpus.Words), "chars": measured(corpus.Chars)}
 }
 
 func measured(c wer.Counts) answer {
@@ -159,14 +165,8 @@ func measured(c wer.Counts) answer {
 }
 
 // withTokenizer answers with the tokenizer of the request's vocabulary.
-func withTokenizer(call func(*tokenizer.Tokenizer, request) answer) func(context.Context, request) (answer, error) {
-	return func(_ context.Context, r request) (answer, error) {
-		t, err := tokenizer.Embedded(r.Vocabulary)
-		if err != nil {
-			return nil, err
-		}
-		return call(t, r), nil
-	}
+func withTokenizer(call func(*tokenizer.Tokenizer, request) answer) func(context.Context, request) answer {
+	return func(_ context.Context, r request) answer { return call(get(tokenizer.Embedded(r.Vocabulary)), r) }
 }
 
 func specials(t *tokenizer.Tokenizer, _ request) answer {
@@ -194,21 +194,15 @@ func split(t *tokenizer.Tokenizer, r request) answer {
 
 // sound writes the samples of Path to File, as little-endian float32. It returns the warnings, and whether Verity read the file by
 // itself, or passed it to ffmpeg.
-func sound(ctx context.Context, r request) (answer, error) {
-	own := true
+func sound(ctx context.Context, r request) answer {
 	clip, pcm, err := samples(ctx, audio.Input{FFmpeg: audio.FFmpegNever}, r.Path)
-	if err != nil {
-		own = false
-		if clip, pcm, err = samples(ctx, audio.Input{}, r.Path); err != nil {
-			return nil, err
-		}
+	own := err == nil
+	if !own {
+		clip, pcm, err = samples(ctx, audio.Input{}, r.Path)
 	}
-	raw, err := binary.Append(nil, binary.LittleEndian, pcm)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"warnings": clip.Warnings(), "start": clip.Start(), "own": own},
-		os.WriteFile(r.File, raw, 0o600)
+	get(clip, err)
+	raw := get(binary.Append(nil, binary.LittleEndian, pcm))
+	return get(answer{"warnings": clip.Warnings(), "start": clip.Start(), "own": own}, os.WriteFile(r.File, raw, 0o600))
 }
 
 func samples(ctx context.Context, in audio.Input, path string) (*audio.Clip, []float32, error) {
@@ -222,49 +216,33 @@ func samples(ctx context.Context, in audio.Input, path string) (*audio.Clip, []f
 }
 
 // subtitles writes a transcript in the format Name.
-func subtitles(_ context.Context, r request) (answer, error) {
+func subtitles(_ context.Context, r request) answer {
 	var b strings.Builder
 	err := transcript.Options{Subtitles: r.Options}.Write(&b, transcript.Format(r.Name), &r.Transcript)
-	return answer{"text": b.String()}, err
+	return get(answer{"text": b.String()}, err)
 }
 
 // cues returns what Verity reads in subtitles.
-func cues(_ context.Context, r request) (answer, error) {
-	list, err := transcript.Read(r.Name, []byte(r.Text))
+func cues(_ context.Context, r request) answer {
 	found := []answer{}
-	for _, c := range list {
+	for _, c := range get(transcript.Read(r.Name, []byte(r.Text))) {
 		found = append(found, answer{"start": c.Start, "end": c.End, "text": c.Text})
 	}
-	return answer{"cues": found}, err
+	return answer{"cues": found}
 }
 
 // logMel returns the first window of a file, or of samples, by bin.
-func logMel(ctx context.Context, r request) (answer, error) {
-	m, frames, err := window(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": frames, "data": m.Data}, nil
-}
-
-// window returns the first window of the sound of r, and how many frames the whole has.
-func window(ctx context.Context, r request) (*audio.Mel, int, error) {
+func logMel(ctx context.Context, r request) answer {
 	clip := audio.FromSamples("samples", r.Samples)
 	if r.Path != "" {
-		var err error
-		if clip, err = audio.Open(ctx, r.Path); err != nil {
-			return nil, 0, err
-		}
+		clip = get(audio.Open(ctx, r.Path))
 	}
 	defer clip.Close()
 	o := audio.Options{Bins: r.Bins, Pad: audio.PadAudio}
 	if r.PadMel {
 		o.Pad = audio.PadMel
 	}
-	s, err := audio.NewSpectrogram(ctx, clip, o)
-	if err != nil {
-		return nil, 0, err
-	}
-	m, err := s.Window(ctx, 0)
-	return m, s.Frames(), err
+	s := get(audio.NewSpectrogram(ctx, clip, o))
+	m := get(s.Window(ctx, 0))
+	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": s.Frames(), "data": m.Data}
 }
