@@ -113,10 +113,7 @@ func (o Subtitles) Hurried(t *Transcript, formats []Format) (hurried, all int, c
 	return hurried, all, c.cps
 }
 
-// Presets returns the names of the sets of rules that [Preset] knows.
-func Presets() []string { return []string{"bbc", "netflix", "ted", "youtube", "shorts"} }
-
-// Preset returns subtitles by the public rules of a broadcaster or service, for English and languages like it. What
+// presets are subtitles by the public rules of a broadcaster or service, for English and languages like it. What
 // its rules leave open is as without them.
 //
 // Where two people speak in one subtitle, each begins with a mark: "– " for the BBC, "-" for Netflix.
@@ -128,27 +125,36 @@ func Presets() []string { return []string{"bbc", "netflix", "ted", "youtube", "s
 // TED Translators Wiki, Cheat-sheet of 2016 (translations.ted.com): 42 characters, 21 a second, 1 s to 7 s.
 // YouTube, and the upright videos that it calls Shorts and others Reels, have no rules: these are ours, with subtitles
 // that do not flicker between sentences and, on the narrow picture, a line of 20 characters.
-func Preset(name string) (s Subtitles, ok bool) {
-	s.MaxLineCount, s.Composed = 2, true
-	switch name {
-	case "bbc":
-		s.MaxLineWidth, s.MaxCPS, s.Dash = 37, 17, "– "
-	case "netflix":
-		s.MaxLineWidth, s.MaxCPS, s.Dash = 42, 17, "-"
-		s.MinGap, s.CloseGaps = 2*time.Second/24, 12*time.Second/24
-		s.MinDuration, s.MaxDuration = 5*time.Second/6, 7*time.Second
-	case "ted":
-		s.MaxLineWidth, s.MaxCPS = 42, 21
-		s.MinDuration, s.MaxDuration = time.Second, 7*time.Second
-	case "youtube":
-		s.MaxLineWidth, s.MaxCPS, s.MinGap, s.CloseGaps = 42, 20, -1, time.Second/2
-	case "shorts":
-		s.MaxLineWidth, s.MaxLineCount, s.MaxCPS, s.MinGap, s.CloseGaps = 20, 1, 20, -1, time.Second/2
-		s.MinDuration, s.MaxDuration = time.Second/2, 3*time.Second
-	default:
-		return Subtitles{}, false
+var presets = []struct {
+	name  string
+	rules Subtitles
+}{
+	{"bbc", Subtitles{MaxLineWidth: 37, MaxLineCount: 2, MaxCPS: 17, Dash: "– "}},
+	{"netflix", Subtitles{MaxLineWidth: 42, MaxLineCount: 2, MaxCPS: 17, Dash: "-", MinGap: 2 * time.Second / 24,
+		CloseGaps: 12 * time.Second / 24, MinDuration: 5 * time.Second / 6, MaxDuration: 7 * time.Second}},
+	{"ted", Subtitles{MaxLineWidth: 42, MaxLineCount: 2, MaxCPS: 21, MinDuration: time.Second, MaxDuration: 7 * time.Second}},
+	{"youtube", Subtitles{MaxLineWidth: 42, MaxLineCount: 2, MaxCPS: 20, MinGap: -1, CloseGaps: time.Second / 2}},
+	{"shorts", Subtitles{MaxLineWidth: 20, MaxLineCount: 1, MaxCPS: 20, MinGap: -1, CloseGaps: time.Second / 2,
+		MinDuration: time.Second / 2, MaxDuration: 3 * time.Second}},
+}
+
+// Presets returns the names of the sets of rules that [Preset] knows.
+func Presets() (names []string) {
+	for _, p := range presets {
+		names = append(names, p.name)
 	}
-	return s, true
+	return names
+}
+
+// Preset returns subtitles by the rules of a broadcaster or service.
+func Preset(name string) (s Subtitles, ok bool) {
+	for _, p := range presets {
+		if p.name == name {
+			s, ok = p.rules, true
+			s.Composed = true
+		}
+	}
+	return s, ok
 }
 
 // underline returns the text of a cue, written by a format's escape, with the tags around what is underlined.

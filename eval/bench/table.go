@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"verity/internal/show"
@@ -11,7 +12,7 @@ import (
 
 // Write writes the result as a table for people. A full bar is the ceiling.
 func (r *Result) Write(w io.Writer) error {
-	p := &printer{w: w}
+	p := &printer{}
 	p.line("%s in %s on %s, %s kernels, %s", r.title(), r.Precision, show.Some(r.Threads, "thread"), r.Kernels, r.CPU)
 	p.line("")
 	r.summary(p)
@@ -43,7 +44,8 @@ func (r *Result) Write(w io.Writer) error {
 	if r.cached() {
 		p.line("More than 100 %% of bandwidth: weights stay in the caches of the processor.")
 	}
-	return p.err
+	_, err := io.WriteString(w, p.String())
+	return err
 }
 
 // summary writes how fast speech is transcribed, and whether the machine was too busy to measure.
@@ -61,12 +63,7 @@ func (r *Result) summary(p *printer) {
 // cached reports whether some pass was faster than memory can be read.
 func (r *Result) cached() bool {
 	const clearly = 1.05
-	for _, v := range r.Verify {
-		if v.Share > clearly {
-			return true
-		}
-	}
-	return r.Step.MBU > clearly
+	return r.Step.MBU > clearly || slices.ContainsFunc(r.Verify, func(v Pass) bool { return v.Share > clearly })
 }
 
 func (r *Result) title() string {
@@ -79,16 +76,11 @@ func (r *Result) title() string {
 	return r.Model
 }
 
-// A printer keeps the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// A printer collects lines.
+type printer struct{ strings.Builder }
 
 func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, show.Line(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
-	}
+	fmt.Fprintln(p, show.Line(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
 }
 
 func (p *printer) share(name string, seconds, share float64, of string) {

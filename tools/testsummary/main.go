@@ -17,28 +17,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"verity/tools/must"
 )
 
 func main() {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	out := must.Get(cmd.StdoutPipe())
+	must.Do(cmd.Start())
+	s := summary{out: os.Stdout, lines: map[string][]line{}, skipped: map[string]int{}}
+	s.addAll(out)
+	err := cmd.Wait()
+	s.end()
+	if name := os.Getenv("VERITY_SKIPPED"); name != "" {
+		must.Do(os.WriteFile(name, []byte(strings.Join(s.names, "")), 0o666))
 	}
-	if err == nil {
-		s := summary{out: os.Stdout, lines: map[string][]line{}, skipped: map[string]int{}}
-		s.addAll(out)
-		err = cmd.Wait()
-		s.end()
-		if name := os.Getenv("VERITY_SKIPPED"); name != "" {
-			err = cmp.Or(err, os.WriteFile(name, []byte(strings.Join(s.names, "")), 0o666))
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "go test:", err)
-		os.Exit(1)
-	}
+	must.Do(err)
 }
 
 // An event is a line of go test -json.

@@ -64,15 +64,16 @@ func (r *reportFlags) check() error {
 	if r.table && r.json {
 		return cli.Usagef("--table cannot be combined with --json; choose one")
 	}
-	if err := cmp.Or(output.Check(r.html), replaces(r.html, "<!doctype html>", "a page")); err != nil {
+	if err := cmp.Or(output.Check(r.html), replacesPage(r.html)); err != nil {
 		return fmt.Errorf("--html %w", err)
 	}
 	return nil
 }
 
-// replaces refuses to write over a file that does not begin as what is written: it may be
+// replacesPage refuses to write a page over a file that does not begin as one: it may be
 // a recording or a reference of the dataset.
-func replaces(name, begin, kind string) error {
+func replacesPage(name string) error {
+	const begin = "<!doctype html>"
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
 	}
@@ -85,7 +86,7 @@ func replaces(name, begin, kind string) error {
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
 		return nil // output.Check has reported a file that cannot be written
 	}
-	return &output.Error{Name: name, Err: fmt.Errorf("the file there is not %s; choose another name or remove it", kind), Unfit: true}
+	return &output.Error{Name: name, Err: errors.New("the file there is not a page; choose another name or remove it"), Unfit: true}
 }
 
 // write writes d where the flags say: a page, and to standard output a table or JSON,

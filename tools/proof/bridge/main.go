@@ -21,6 +21,7 @@ import (
 
 	"verity/audio"
 	"verity/tokenizer"
+	"verity/tools/must"
 	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
@@ -70,29 +71,18 @@ var calls = map[string]func(context.Context, request) answer{
 
 func main() {
 	log.SetOutput(io.Discard) // the reader of FLAC writes a line for each odd frame
-	if err := run(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bridge:", err)
-		os.Exit(1)
-	}
-}
-
-func run(in io.Reader, out io.Writer) error {
-	decoder, buffer := json.NewDecoder(in), bufio.NewWriter(out)
+	decoder, buffer := json.NewDecoder(os.Stdin), bufio.NewWriter(os.Stdout)
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
 	for {
 		var r request
-		if err := decoder.Decode(&r); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
+		err := decoder.Decode(&r)
+		if err == io.EOF {
+			return
 		}
-		if err := encoder.Encode(reply(r)); err != nil {
-			return err
-		}
-		if err := buffer.Flush(); err != nil {
-			return err
-		}
+		must.Do(err)
+		must.Do(encoder.Encode(reply(r)))
+		must.Do(buffer.Flush())
 	}
 }
 
