@@ -27,12 +27,17 @@ func plainUsage(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		f.Usage = strings.ReplaceAll(cli.Meaning(f), "\n", "; ")
 	})
+}
+
+// forEach calls f with a command and with those under it.
+func forEach(c *cobra.Command, f func(*cobra.Command)) {
+	f(c)
 	for _, sub := range c.Commands() {
-		plainUsage(sub)
+		forEach(sub, f)
 	}
 }
 
-// completeFlags completes the values of all flags. Only a shell's request may call it: cobra never
+// completeFlags completes the values of the flags of a command. Only a shell's request may call it: cobra never
 // forgets a completion, nor the command that it belongs to.
 func completeFlags(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -59,9 +64,6 @@ func completeFlags(c *cobra.Command) {
 			values(only)
 		}
 	})
-	for _, sub := range c.Commands() {
-		completeFlags(sub)
-	}
 }
 
 // languages returns the codes of languages, described by their names.

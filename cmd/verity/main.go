@@ -115,8 +115,8 @@ var formatFlags = map[string]string{
 // of Python.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-		completeFlags(root)
+		forEach(root, plainUsage)
+		forEach(root, completeFlags)
 		return append(args[:1:1], withCommand(root, args[1:])...)
 	}
 	var out []string
@@ -210,7 +210,7 @@ func newRoot(e cli.Env) *cobra.Command {
 	root.SetCompletionCommandGroupID("Shell")
 	helpCommand(root)
 	completionCommand(root)
-	cli.AddHelp(root)
+	forEach(root, cli.AddHelp)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.Contradiction(c.Flags()) }
 	return root
 }

@@ -39,18 +39,15 @@ func manualCommand() *cobra.Command {
 				return err
 			}
 			root := c.Root()
-			plainUsage(root)
-			describe(root)
+			forEach(root, plainUsage)
+			forEach(root, describe)
 			root.DisableAutoGenTag = true
 			return doc.GenManTree(root, &doc.GenManHeader{Source: "verity " + cli.Version, Manual: "Verity"}, args[1])
 		},
 	}
 }
 
-// describe makes the help of all commands Markdown, where examples are indented by four.
+// describe makes the help of a command Markdown, where examples are indented by four.
 func describe(c *cobra.Command) {
 	c.Long = strings.ReplaceAll(strings.TrimSpace(cmp.Or(c.Long, c.Short+".")), "\n  ", "\n    ")
-	for _, sub := range c.Commands() {
-		describe(sub)
-	}
 }

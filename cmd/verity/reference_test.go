@@ -89,7 +89,7 @@ func TestReference(t *testing.T) {
 	var b strings.Builder
 	writeSchemas(t, &b)
 	root, page := newRoot(cli.Env{}), new(bytes.Buffer)
-	describe(root)
+	forEach(root, describe)
 	if err := template.Must(template.New("").Funcs(referenceFuncs).Parse(referenceTemplate)).Execute(page, root); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ const (
 // A Document is what a report shows: the scores of one or more variants, and comparisons of
 // them.
 type Document struct {
-	Title       string // empty means one that says what was run
 	Scores      []*Score
 	Comparisons []*Comparison
 }
@@ -113,11 +112,8 @@ func (d *Document) JSON(w io.Writer) error {
 	return e.Encode(variantsJSON{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
-// title returns the given title, or one that names what was compared or scored.
+// title names what was compared or scored.
 func (d *Document) title() string {
-	if d.Title != "" {
-		return d.Title
-	}
 	r := d.Scores[0].Run
 	model, data := shortName(r.Model), shortName(r.Dataset)
 	switch {

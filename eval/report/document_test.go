@@ -30,7 +30,7 @@ func documents(t *testing.T) map[string]*Document {
 	return map[string]*Document{
 		"identical": identical,
 		"different": different,
-		"single":    {Title: "One set", Scores: identical.Scores[:1]},
+		"single":    {Scores: identical.Scores[:1]},
 		"partial":   partial(t),
 		"variants":  threeVariants(t, 12),
 	}
@@ -122,7 +122,6 @@ func TestPage(t *testing.T) {
 		r[1].Hypothesis += evil
 		r[2].Error = evil
 	})
-	d.Title = evil
 	d.Scores[0].Name, d.Scores[0].Run.Model = evil, evil
 	d.Scores[0].Worst[0].ID = evil
 	d.Comparisons[0].Names.Baseline = evil

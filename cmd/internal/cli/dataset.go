@@ -100,51 +100,12 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case d.Path == "":
 		return nil, ErrNoDataset
 	}
-	path := d.Path
-	if name, is := strings.CutPrefix(path, ofHub); is {
-		var err error
-		if path, err = NewHub().Dataset(ctx, name); err != nil {
-			return nil, OfHub(fmt.Errorf("--dataset %s%w", ofHub, err))
-		}
-	}
-	data, err := datasets.Open(ctx, path, d.Opt)
+	data, err := d.openPath(ctx)
 	if err == nil {
-		err = data.CheckSplit(ctx)
+		err = d.checkRows(ctx, data)
 	}
-	switch {
-	case errors.Is(err, datasets.ErrSplit):
-		return nil, Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, Usagef("--%w; want a directory or manifest on this machine, or hf:OWNER/NAME of the Hub", err)
-	case errors.Is(err, datasets.ErrKind):
-		return nil, Usagef("--%w", err)
-	case err != nil:
-		return nil, Unusable(err)
-	}
-	var first error
-	var columns *datasets.ColumnsError
-	empty := true // not even a broken row
-	for _, err := range data.All(ctx) {
-		if empty && errors.Is(err, datasets.ErrNoObject) {
-			return nil, Usagef("--dataset %w", err)
-		}
-		first, empty = cmp.Or(first, err), false
-		if !errors.As(err, &columns) {
-			columns = nil
-			break
-		}
-	}
-	switch err := context.Cause(ctx); {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case empty:
-		return nil, Usagef("--dataset %s holds no utterance: there is nothing to do", d.Path)
-	case columns != nil: // no row can be read
-		example := "AUDIO,TEXT"
-		if names := strings.Join(columns.Has, ","); len(columns.Has) == 2 && !strings.Contains(names, " ") {
-			example = names
-		}
-		return nil, Usagef("--dataset %w; --columns %s names those of sound and text", first, example)
 	}
 	count := func(ctx context.Context) int {
 		if data.Format == "parquet" {
@@ -157,6 +118,58 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 		return d.limited(n)
 	}
 	return &Corpus{Name: d.Name(), All: data.All, Count: count}, nil
+}
+
+// openPath opens what --dataset names.
+func (d *DatasetFlags) openPath(ctx context.Context) (data *datasets.Dataset, err error) {
+	path := d.Path
+	if name, is := strings.CutPrefix(path, ofHub); is {
+		if path, err = NewHub().Dataset(ctx, name); err != nil {
+			return nil, OfHub(fmt.Errorf("--dataset %s%w", ofHub, err))
+		}
+	}
+	if data, err = datasets.Open(ctx, path, d.Opt); err == nil {
+		err = data.CheckSplit(ctx)
+	}
+	switch {
+	case errors.Is(err, datasets.ErrSplit):
+		err = Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = Usagef("--%w; want a directory or manifest on this machine, or hf:OWNER/NAME of the Hub", err)
+	case errors.Is(err, datasets.ErrKind):
+		err = Usagef("--%w", err)
+	}
+	return data, Unusable(err)
+}
+
+// checkRows refuses a dataset that has no row, or none that can be read.
+func (d *DatasetFlags) checkRows(ctx context.Context, data *datasets.Dataset) error {
+	var first error
+	var columns *datasets.ColumnsError
+	empty := true // not even a broken row
+	for _, err := range data.All(ctx) {
+		if empty && errors.Is(err, datasets.ErrNoObject) {
+			return Usagef("--dataset %w", err)
+		}
+		first, empty = cmp.Or(first, err), false
+		if !errors.As(err, &columns) {
+			columns = nil
+			break
+		}
+	}
+	switch err := context.Cause(ctx); {
+	case err != nil:
+		return err
+	case empty:
+		return Usagef("--dataset %s holds no utterance: there is nothing to do", d.Path)
+	case columns != nil:
+		example := "AUDIO,TEXT"
+		if names := strings.Join(columns.Has, ","); len(columns.Has) == 2 && !strings.Contains(names, " ") {
+			example = names
+		}
+		return Usagef("--dataset %w; --columns %s names those of sound and text", first, example)
+	}
+	return nil
 }
 
 // Name identifies the utterances by the path and the flags that select from it.

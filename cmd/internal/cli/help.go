@@ -59,17 +59,13 @@ func Titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
 // shortHelp is the hidden flag -h.
 const shortHelp = "short-help"
 
-// AddHelp gives a command and those under it two levels of help: -h fits on one screen,
-// --help shows everything.
+// AddHelp gives a command two levels of help: -h fits on one screen, --help shows everything.
 func AddHelp(c *cobra.Command) {
 	c.SetHelpFunc(Help)
 	c.Flags().Bool("help", false, "explain everything")
 	setHelp := func(string) error { return c.Flags().Set("help", "true") }
 	c.Flags().BoolFuncP(shortHelp, "h", "show the common flags", setHelp)
 	Must(c.Flags().MarkHidden(shortHelp))
-	for _, sub := range c.Commands() {
-		AddHelp(sub)
-	}
 }
 
 // Columns at which the text of a row begins. With -h it is always beside the name.

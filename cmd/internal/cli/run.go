@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -48,4 +49,11 @@ func (r *Run) Load(ctx context.Context, opt transcribe.Options) (*verity.Model, 
 	}
 	defer r.Loading()()
 	return r.Model.Load(ctx, opt)
+}
+
+// Note writes a line about the run, unless --quiet is given.
+func (r *Run) Note(format string, args ...any) {
+	if !r.Log.Quiet {
+		fmt.Fprintf(r.Err, format, args...)
+	}
 }

@@ -147,8 +147,8 @@ func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.C
 	}
 	sum, err := eval.Run(ctx, e, data.All(ctx), o)
 	bar.Clear()
-	if sum.Torn && !v.Log.Quiet {
-		fmt.Fprintf(v.Err, "verity eval: %s had an incomplete last line: its utterance was run again\n", show.Name(sum.Path))
+	if sum.Torn {
+		v.Note("verity eval: %s had an incomplete last line: its utterance was run again\n", show.Name(sum.Path))
 	}
 	if err != nil {
 		return err
@@ -163,9 +163,7 @@ func (v *evalCommand) runDataset(ctx context.Context, e eval.Engine, data *cli.C
 		slog.Warn("--speakers: the dataset does not say who speaks, so nothing of it is scored; " +
 			"want NAME.rttm beside NAME.wav, or a speaker in each segment of a manifest")
 	}
-	if !v.Log.Quiet {
-		fmt.Fprint(v.Err, remarks(sum, o.Shard))
-	}
+	v.remark(sum, o.Shard)
 	return v.conclude(&report.Document{Scores: []*report.Score{set.Score()}}, "")
 }
 
@@ -188,18 +186,16 @@ func conclusion(d *report.Document, cause string) error {
 	return cli.DiffersError{Err: errors.New(text)}
 }
 
-// remarks returns remarks about a run that its score does not show.
-func remarks(sum eval.Summary, s eval.Shard) string {
+// remark notes about a run what its score does not show.
+func (v *evalCommand) remark(sum eval.Summary, s eval.Shard) {
 	switch {
 	case sum.Retried > 0:
-		return fmt.Sprintf("verity eval: found %d records, added %d; tried %d again that had failed\n",
-			sum.Resumed, sum.Done, sum.Retried)
+		v.Note("verity eval: found %d records, added %d; tried %d again that had failed\n", sum.Resumed, sum.Done, sum.Retried)
 	case sum.Resumed > 0:
-		return fmt.Sprintf("verity eval: found %d records, added %d\n", sum.Resumed, sum.Done)
+		v.Note("verity eval: found %d records, added %d\n", sum.Resumed, sum.Done)
 	case sum.Done == 0: // a whole dataset has at least one row
-		return fmt.Sprintf("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
+		v.Note("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
 	}
-	return ""
 }
 
 // share is how many of n rows a shard has.

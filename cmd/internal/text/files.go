@@ -96,7 +96,7 @@ func (t *fileRun) showAll(
 			j = <-done
 		} else if len(jobs) > 1 && !t.Log.Quiet {
 			bar.Clear()
-			t.note("%s:\n", show.Name(j.name))
+			t.Note("%s:\n", show.Name(j.name))
 		}
 		err := t.show(j, bar, stop)
 		switch {
@@ -236,7 +236,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
 	if p := j.result.LanguageProb; p > 0 && j.result.Text != "" && t.ErrTerminal {
 		l, _ := tokenizer.FindLanguage(j.result.Language)
-		t.note("%s: %s (detected, %.0f %%); --language names another\n",
+		t.Note("%s: %s (detected, %.0f %%); --language names another\n",
 			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
 	}
 	return nil

@@ -175,10 +175,3 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format, lines *bool) {
 	})
 	cli.Repeatable(f, "output-format")
 }
-
-// note writes a line about the run, unless --quiet is given.
-func (t *fileRun) note(format string, args ...any) {
-	if !t.Log.Quiet {
-		fmt.Fprintf(t.Err, format, args...)
-	}
-}

@@ -116,10 +116,10 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 		return nil, err
 	}
 	if n := in.others[directories]; n > 0 {
-		t.note("verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
+		t.Note("verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
 	}
 	if others := in.others.String(); others != "" {
-		t.note("verity transcribe: %s\n", others)
+		t.Note("verity transcribe: %s\n", others)
 	}
 	files = in.names
 	if t.outDir != nil {
@@ -127,7 +127,7 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 			return nil, err
 		}
 		if n := len(in.names) - len(files); n > 0 {
-			t.note("%s skipped of %d: the outputs exist\n", show.Some(n, "file"), len(in.names))
+			t.Note("%s skipped of %d: the outputs exist\n", show.Some(n, "file"), len(in.names))
 		}
 	}
 	if len(files) == 0 {

@@ -96,7 +96,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 	}
 	defer model.Close()
 	w.write = w.writeWhole
-	w.note("watching %s\n", show.Name(w.root))
+	w.Note("watching %s\n", show.Name(w.root))
 	for ctx.Err() == nil {
 		if files := w.scan(time.Now()); len(files) > 0 {
 			if err := w.transcribeAll(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
@@ -119,7 +119,7 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 	w.report("", input.Cause(err))
 	if text := others.String(); err == nil && text != w.others {
 		if w.others = text; text != "" {
-			w.note("%s: %s\n", show.Name(w.root), text)
+			w.Note("%s: %s\n", show.Name(w.root), text)
 		}
 	}
 	below := map[string]string{}
