@@ -66,6 +66,9 @@ type Options struct {
 	// Clock returns the time, for timing rounds. Nil means the wall clock.
 	Clock func() time.Duration
 
+	// Stop, if not nil, gets each choice in turn. True ends the sequence with that choice.
+	Stop func(decoder.Choice) bool
+
 	// Progress, if not nil, is called after every round with the number of tokens so far.
 	Progress func(tokens int)
 }
@@ -183,12 +186,14 @@ func (g *generation) addCost() (opening time.Duration) {
 }
 
 // accept keeps the choices up to and including the first that differs from the draft, but
-// none after an end-of-text, and commits them on both sides. If the verifier fails to commit,
+// none after the end, and commits them on both sides. If the verifier fails to commit,
 // the result stays unchanged.
 func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
 	choices = choices[:same+1]
-	end := slices.IndexFunc(choices, func(c decoder.Choice) bool { return c.Token == g.o.EOT })
+	end := slices.IndexFunc(choices, func(c decoder.Choice) bool {
+		return c.Token == g.o.EOT || g.o.Stop != nil && g.o.Stop(c)
+	})
 	if end >= 0 {
 		choices = choices[:end+1]
 	}

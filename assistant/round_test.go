@@ -159,6 +159,22 @@ func TestRoundsSaved(t *testing.T) {
 	}
 }
 
+// TestStop checks that a sequence ends with the choice where it is told to, within a draft or not.
+func TestStop(t *testing.T) {
+	for n := range 9 {
+		for _, same := range []bool{false, true} {
+			v, p, seen := &script{seed: 2, kind: 2}, &script{seed: 2, kind: 2, same: same}, 0
+			r, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: 40, Stop: func(decoder.Choice) bool { seen++; return seen == n+1 }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := v.plain(n + 1); !slices.Equal(r.Choices, want) || !slices.Equal(v.committed, tokensOf(want)) || !slices.Equal(p.committed, tokensOf(want)) {
+				t.Errorf("drafts %v: got %v, decoder %v, proposer %v, want %v", same, r.Choices, v.committed, p.committed, want)
+			}
+		}
+	}
+}
+
 // TestAccepted checks that only drafts were accepted, not the choice after them.
 func TestAccepted(t *testing.T) {
 	v := &script{kind: 2} // 2, 3, …, none of them 9

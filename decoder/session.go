@@ -46,6 +46,9 @@ type SessionOptions struct {
 	// Search is for Decoder.Search; a Session has one sequence.
 	Search SearchOptions
 
+	// Stop, if not nil, gets each choice of assistant.Generate in turn. True ends the sequence with that choice.
+	Stop func(Choice) bool
+
 	// Runner runs the rows. Nil means the decoder itself.
 	Runner Runner
 }

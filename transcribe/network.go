@@ -125,7 +125,7 @@ func (w *modelWindow) decode(
 	proposer, policy := w.proposer(o, h, policy)
 	verifier, meter := w.verifier(s, proposer, o.Sampling)
 	d, err := assistant.Generate(ctx, verifier, proposer, assistant.Options{
-		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Progress: step,
+		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Stop: o.Stop, Progress: step,
 		Clock: func() time.Duration { return w.Batch.Busy() - meter.Took() },
 	})
 	if err != nil {

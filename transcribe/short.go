@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"math"
+	"slices"
 
 	"verity/decoder"
 	"verity/tokenizer"
@@ -32,15 +33,28 @@ func (r *transcription) encodedFrames(size int) int {
 
 func (r *transcription) isShort(w *window) bool { return w.frames < r.frames }
 
-// decodeShort decodes a short window. It reports whether the text stands; else the window is encoded whole.
+// decodeShort decodes a short window, no further than its text may stand. It reports whether it does; else the window is
+// encoded whole. Provisional text stands unless it is a loop, which is no text.
 func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool, err error) {
+	provisional := r.t.pass.Provisional
+	follow := func() func(decoder.Choice) bool {
+		d := doubt{t: r.t.model.Tokenizer}
+		return func(c decoder.Choice) bool {
+			d.add(c)
+			return d.loop || d.sum > shortDoubt && !provisional
+		}
+	}
 	o, h, temperature := r.sessionOptions(w), r.draftSources(w), r.t.opt.Temperatures[0]
-	o.Sampling.Temperature, o.Search = float32(temperature), r.t.searchOptions(temperature)
+	o.Sampling.Temperature, o.Search, o.Stop = float32(temperature), r.t.searchOptions(temperature), follow()
 	a, err := r.decodeOnce(ctx, w, o, &h, temperature)
 	if err != nil {
 		return false, err
 	}
-	if r.t.pass.Provisional || r.doubt(a) <= shortDoubt && !r.hasLoop(a) {
+	stopped := slices.ContainsFunc(a.Choices, follow())
+	if provisional && stopped {
+		a.tokens, a.logProbs = nil, nil
+	}
+	if provisional || !stopped && a.ended() && len(textOf(r.t.model.Tokenizer, a.tokens)) > 0 && !r.t.opt.repetitive(a) {
 		w.attempt = &a
 		return true, nil
 	}
@@ -49,38 +63,37 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	return false, r.encode(ctx, w)
 }
 
-// doubt returns how far the words of an attempt are from certain: the sum of what each token's log-probability lacks to
-// that of one half. Words of which the model is sure do not make up for one of which it is not, and times, of which it
-// never is, do not count. Without words or an end of text it is infinite.
-func (r *transcription) doubt(a attempt) (sum float64) {
-	tok := r.t.model.Tokenizer
-	if !a.ended() || len(textOf(tok, a.tokens)) == 0 {
-		return math.Inf(1)
-	}
-	for _, c := range a.Choices {
-		if c.Token <= tok.EOT {
-			sum += max(0, -math.Ln2-float64(c.LogProb))
-		}
-	}
-	return sum
+// A doubt tells how far a text is from certain, choice by choice.
+type doubt struct {
+	t    *tokenizer.Tokenizer
+	text []tokenizer.Token
+
+	// What each token's log-probability lacks to that of one half. Words of which the model is sure do not make up for
+	// one of which it is not, and times, of which it never is, do not count.
+	sum float64
+
+	// Some tokens of text, three or more, follow a second time at once. In a window of a few seconds that is too little
+	// for the compression of the whole text to show it.
+	loop bool
 }
 
-// hasLoop reports whether some tokens of text, three or more, follow a second time at once. In a window of a few seconds
-// that is too little for the compression of the whole text to show it.
-func (r *transcription) hasLoop(a attempt) bool {
-	text := textOf(r.t.model.Tokenizer, a.tokens)
-	for period := 3; 2*period <= len(text)+1; period++ {
-		same := 0
-		for i, t := range text[period:] {
-			if same++; t != text[i] {
-				same = 0
-			}
-			if same >= max(3, period-1) { // the first may differ in its capital
-				return true
-			}
+func (d *doubt) add(c decoder.Choice) {
+	if c.Token <= d.t.EOT {
+		d.sum += max(0, -math.Ln2-float64(c.LogProb))
+	}
+	if !isTimed(d.t, c.Token) {
+		return
+	}
+	d.text = append(d.text, c.Token)
+	for period := 3; 2*period <= len(d.text)+1; period++ {
+		i := len(d.text) - 1
+		for i >= period && d.text[i] == d.text[i-period] {
+			i--
+		}
+		if len(d.text)-1-i >= max(3, period-1) { // the first may differ in its capital
+			d.loop = true
 		}
 	}
-	return r.t.opt.repetitive(a)
 }
 
 // rules returns the logit rules of a window.

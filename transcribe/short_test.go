@@ -52,3 +52,45 @@ func TestShortWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestShortDoubt checks where a short window is no longer decoded.
+func TestShortDoubt(t *testing.T) {
+	tok := multilingual(t)
+	for _, tt := range []struct {
+		text     string
+		logProb  float32
+		doubtful bool
+		loop     bool
+	}{
+		{" one two three", -0.1, false, false},
+		{" one two three", -1.2, true, false},
+		{" one two one two one", -0.1, false, false},
+		{" one two six one two six", -0.1, false, true},
+		{" One two six five one two six five", -0.1, false, true},
+	} {
+		d := doubt{t: tok}
+		for _, c := range said(tok, 0, tt.text, 90, tt.logProb, 0).Choices {
+			d.add(c)
+		}
+		if d.sum > shortDoubt != tt.doubtful || d.loop != tt.loop {
+			t.Errorf("%q at %.1f: a sum of %.2f, a loop %v; want doubt %v, a loop %v", tt.text, tt.logProb, d.sum, d.loop, tt.doubtful, tt.loop)
+		}
+	}
+}
+
+// TestProvisionalLoop checks that a loop in text that will be replaced is no text, and is not decoded again.
+func TestProvisionalLoop(t *testing.T) {
+	tok, decoded := multilingual(t), 0
+	tr, err := newScripted(scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+		decoded++
+		return said(tok, 0, " one two six one two six", 90, -0.1, 0)
+	}}, 800, 448, Options{Language: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.pass = Pass{Provisional: true}
+	r := tr.newTranscription("", ramp{200, 800}, Callbacks{})
+	if err := r.transcribe(t.Context()); err != nil || decoded != 1 || r.transcript().Text != "" {
+		t.Errorf("decoded %d times, got %q, %v; want once, no text", decoded, r.transcript().Text, err)
+	}
+}
