@@ -102,23 +102,32 @@ func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFun
 	}
 }
 
+// inSquares transposes rows of from, stride apart, to columns: by f multiples of square rows and
+// of eight columns, by rest the others. An element takes size places in from, and wide in to.
+func inSquares[D, S any](
+	to []D, from []S, stride, rows, cols, square, size, wide int,
+	f func(to *D, from *S, rows, cols int), rest func(to []D, from []S, rows, cols int),
+) {
+	m, n := rows&^(square-1), cols&^7
+	if m > 0 && n > 0 {
+		_, _ = from[(m-1)*stride+size*n-1], to[wide*((n-1)*panel+m)-1]
+		f(&to[0], &from[0], m, n)
+	}
+	if m > 0 && n < cols {
+		rest(to[wide*n*panel:], from[size*n:], m, cols-n)
+	}
+	if m < rows && cols > 0 {
+		rest(to[wide*m:], from[m*stride:], rows-m, cols)
+	}
+}
+
 // transposeWordsWith returns a transposeWordsFunc that uses f for multiples of eight rows and
 // columns.
 func transposeWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) transposeWordsFunc {
 	return func(to, from []byte, stride, rows, cols int, flip uint32) {
-		m, n := rows&^7, cols&^7
-		if m == 0 || n == 0 {
-			transposeWordsRef(to, from, stride, rows, cols, flip)
-			return
-		}
-		_, _ = from[(m-1)*stride+4*n-1], to[4*((n-1)*panel+m)-1]
-		f(&to[0], &from[0], stride, m, n, int(flip))
-		if n < cols {
-			transposeWordsRef(to[4*n*panel:], from[4*n:], stride, m, cols-n, flip)
-		}
-		if m < rows {
-			transposeWordsRef(to[4*m:], from[m*stride:], stride, rows-m, cols, flip)
-		}
+		inSquares(to, from, stride, rows, cols, 8, 4, 4,
+			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols, int(flip)) },
+			func(to, from []byte, rows, cols int) { transposeWordsRef(to, from, stride, rows, cols, flip) })
 	}
 }
 
@@ -129,19 +138,9 @@ func transposeHalvesWith(
 	f func(to, from *byte, stride, rows, cols int), wide int, ref transposeHalvesFunc,
 ) transposeHalvesFunc {
 	return func(to, from []byte, stride, rows, cols int) {
-		m, n := rows&^15, cols&^7
-		if m == 0 || n == 0 {
-			ref(to, from, stride, rows, cols)
-			return
-		}
-		_, _ = from[(m-1)*stride+2*n-1], to[wide*((n-1)*panel+m)-1]
-		f(&to[0], &from[0], stride, m, n)
-		if n < cols {
-			ref(to[wide*n*panel:], from[2*n:], stride, m, cols-n)
-		}
-		if m < rows {
-			ref(to[wide*m:], from[m*stride:], stride, rows-m, cols)
-		}
+		inSquares(to, from, stride, rows, cols, 16, 2, wide,
+			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols) },
+			func(to, from []byte, rows, cols int) { ref(to, from, stride, rows, cols) })
 	}
 }
 
@@ -180,16 +179,9 @@ func transposeWith(
 			return
 		}
 		_, _ = x[(rows-1)*stride+cols-1], dst[(cols-1)*panelKeys+rows-1]
-		m, n := rows&^7, cols&^7
-		if m > 0 && n > 0 {
-			f(&dst[0], &x[0], 4*stride, m, n)
-		}
-		if m > 0 && n < cols {
-			rest(dst[n*panelKeys:], x[n:], stride, m, cols-n)
-		}
-		if m < rows {
-			rest(dst[m:], x[m*stride:], stride, rows-m, cols)
-		}
+		inSquares(dst, x, stride, rows, cols, 8, 1, 1,
+			func(dst *uint16, x *float32, rows, cols int) { f(dst, x, 4*stride, rows, cols) },
+			func(dst []uint16, x []float32, rows, cols int) { rest(dst, x, stride, rows, cols) })
 	}
 }
 

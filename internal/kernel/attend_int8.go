@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 )
 
@@ -119,12 +120,7 @@ func (i *int8Buffer) blank(r, seen, blocks int) {
 
 var (
 	noOffsets [panel]int32
-	ones      = func() (x [panel]float32) {
-		for i := range x {
-			x[i] = 1
-		}
-		return x
-	}()
+	ones      = slices.Repeat([]float32{1}, panel)
 )
 
 // A rounder is scratch memory for rows that are rounded before they go into a cache. (It

@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"verity/internal/tensor"
-	"verity/precision"
-)
+import "verity/precision"
 
 // tileRows is the most rows a tile has: 6×64 sums fill the registers of AVX-512.
 const tileRows = 6
@@ -66,9 +63,7 @@ func attendF16Ref(s tileShape, a []float32, b []uint16, c []float32) {
 	for p := range s.panels {
 		s.start(c[p*panelKeys:])
 		for i := range s.depth {
-			for l := range wide {
-				wide[l] = tensor.F16ToFloat32(b[p*s.bPanel+i*s.bStride+l])
-			}
+			widenF16Ref(wide[:], b[p*s.bPanel+i*s.bStride:][:panelKeys])
 			s.step(a[i:], wide[:], c[p*panelKeys:])
 		}
 	}

@@ -73,12 +73,9 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 		lo < 0 || hi > w.Rows || first < 0 || hi-lo > m.out-first {
 		panic("kernel: FillPacked of weights that do not fit")
 	}
-	from, to := first/panel, (first+hi-lo+panel-1)/panel
-	p.For(to-from, 1, func(a, b int) {
-		for i := from + a; i < from+b; i++ {
-			o, end := max(i*panel, first), min((i+1)*panel, first+hi-lo)
-			m.packGroups(o, w, lo+o-first, end-o)
-		}
+	_ = eachPanel(p, first, hi-lo, func(_ *packer, o, end int) error {
+		m.packGroups(o, w, lo+o-first, end-o)
+		return nil
 	})
 }
 

@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // Kernels of the log-mel front end, which package audio puts together.
 
 // Lanes is how many frames the kernels process side by side, one per column of a row: a panel
@@ -139,21 +137,8 @@ func log10Ref(dst, x []float32, floor float32) {
 		if v < leastNormal {
 			v = leastNormal
 		}
-		u := math.Float32bits(v) - sqrtHalf
-		e := float32(int32(u) >> 23)
-		f := math.Float32frombits(u&(1<<23-1)+sqrtHalf) - 1
-		p := logPoly[0]
-		for _, c := range logPoly[1:] {
-			p = fma(p, f, c)
+		if dst[i] = logNormal(v, 0) * log10e; !(dst[i] > floor) {
+			dst[i] = floor
 		}
-		p = fma(p, f, -0.5)
-		w := float32(float32(f*f) * p)
-		w = fma(e, ln2Lo, w)
-		w += f
-		w = fma(e, ln2Hi, w)
-		if w *= log10e; !(w > floor) {
-			w = floor
-		}
-		dst[i] = w
 	}
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"verity/parallel"
@@ -269,9 +270,4 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 var negativeZero = float32(math.Copysign(0, -1))
 
 // negativeZeros are the bias of a product without one: x + -0 is x, whatever x is.
-var negativeZeros = func() (z [panel]float32) {
-	for i := range z {
-		z[i] = negativeZero
-	}
-	return z
-}()
+var negativeZeros = slices.Repeat([]float32{negativeZero}, panel)

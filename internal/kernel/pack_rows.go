@@ -30,15 +30,19 @@ func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 		return nil
 	}
 	m.allocate()
+	return eachPanel(p, first, rows, func(f *packer, o, end int) error { return f.fill(m, o, w.Rows(o-first, end-first)) })
+}
+
+// eachPanel calls pack for the outputs o … end-1 of each panel, from first to first+n-1 in all, on all
+// threads of p. It returns the first error.
+func eachPanel(p *parallel.Pool, first, n int, pack func(f *packer, o, end int) error) (failed error) {
 	var once sync.Once
-	var failed error
-	from, to := first/panel, (first+rows+panel-1)/panel
+	from, to := first/panel, (first+n+panel-1)/panel
 	p.For(to-from, 1, func(lo, hi int) {
 		f := packers.Get().(*packer)
 		defer packers.Put(f)
 		for i := from + lo; i < from+hi; i++ {
-			o, end := max(i*panel, first), min((i+1)*panel, first+rows)
-			if err := f.fill(m, o, w.Rows(o-first, end-first)); err != nil {
+			if err := pack(f, max(i*panel, first), min((i+1)*panel, first+n)); err != nil {
 				once.Do(func() { failed = err })
 				return
 			}
@@ -187,21 +191,7 @@ func (m *Matrix) FillRows(p *parallel.Pool, first int, w *quant.RowMatrix, lo, h
 		return nil
 	}
 	m.allocate()
-	var once sync.Once
-	var failed error
-	from, to := first/panel, (first+hi-lo+panel-1)/panel
-	p.For(to-from, 1, func(a, b int) {
-		f := packers.Get().(*packer)
-		defer packers.Put(f)
-		for i := from + a; i < from+b; i++ {
-			o, end := max(i*panel, first), min((i+1)*panel, first+hi-lo)
-			if err := f.copyRows(m, o, w, lo+o-first, end-o); err != nil {
-				once.Do(func() { failed = err })
-				return
-			}
-		}
-	})
-	return failed
+	return eachPanel(p, first, hi-lo, func(f *packer, o, end int) error { return f.copyRows(m, o, w, lo+o-first, end-o) })
 }
 
 // copyRows packs n rows of w from row on as outputs o, o+1, … of m, all of one panel.

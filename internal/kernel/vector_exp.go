@@ -16,9 +16,19 @@ const (
 	roundShift = 3 << 22
 )
 
-// expPoly holds c₆ … c₂ of eʳ ≈ 1 + r + c₂r² + … + c₆r⁶ for |r| ≤ ln2/2, a
+// expPoly holds c₆ … c₀ of eʳ ≈ 1 + r + c₂r² + … + c₆r⁶ for |r| ≤ ln2/2, a
 // minimax fit of the relative error (3.1e-9), rounded to float32.
-var expPoly = [5]float32{0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2}
+var expPoly = [7]float32{0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2, 1, 1}
+
+// polynomial returns a polynomial in x by Horner's rule, each step rounded once. The coefficient
+// of the highest power comes first.
+func polynomial(x float32, coefficients []float32) float32 {
+	p := coefficients[0]
+	for _, c := range coefficients[1:] {
+		p = fma(p, x, c)
+	}
+	return p
+}
 
 // Exp returns eˣ, off by at most one unit in the last place (ulp). Exp(-Inf) and
 // all below -104 is +0, Exp(+Inf) is +Inf, Exp(NaN) is NaN.
@@ -47,21 +57,15 @@ func exp(x, low float32) float32 {
 	n := fma(x, log2e, roundShift) - roundShift
 	r := fma(n, -ln2Hi, x)
 	r = fma(n, -ln2Lo, r)
-	r += low
-	p := expPoly[0]
-	for _, c := range expPoly[1:] {
-		p = fma(p, r, c)
-	}
-	p = fma(p, r, 1)
-	p = fma(p, r, 1)
+	p := polynomial(r+low, expPoly[:])
 	// Exact in float64: one rounding, to a subnormal or infinity where due.
 	return float32(float64(p) * math.Float64frombits(uint64(1023+int(n))<<52))
 }
 
-// logPoly holds c₇ … c₀ of log(1+f) ≈ f - f²/2 + f³·(c₀ + c₁f + … + c₇f⁷) for
+// logPoly holds c₇ … c₀, and -½, of log(1+f) ≈ f - f²/2 + f³·(c₀ + c₁f + … + c₇f⁷) for
 // 1+f in √½ … √2, a minimax fit of the relative error (6e-9), rounded to float32.
-var logPoly = [8]float32{-0x1.38c974p-4, 0x1.055eaep-3, -0x1.0d8246p-3, 0x1.22d93p-3,
-	-0x1.54728ap-3, 0x1.99a01cp-3, -0x1.000226p-2, 0x1.555554p-2}
+var logPoly = [9]float32{-0x1.38c974p-4, 0x1.055eaep-3, -0x1.0d8246p-3, 0x1.22d93p-3,
+	-0x1.54728ap-3, 0x1.99a01cp-3, -0x1.000226p-2, 0x1.555554p-2, -0.5}
 
 // Log returns the natural logarithm of x, off by at most 1 ulp. Log(±0) is -Inf,
 // Log(+Inf) is +Inf; of a negative number or NaN it is NaN.
@@ -80,20 +84,18 @@ func Log(x float32) float32 {
 	case x > math.MaxFloat32:
 		return x
 	}
-	e := float32(0)
-	if x < 0x1p-126 {
-		x *= 0x1p23
-		e = -23
+	if x < leastNormal {
+		return logNormal(x*0x1p23, -23)
 	}
+	return logNormal(x, 0)
+}
+
+// logNormal returns the logarithm of x·2ᵉ, x being normal.
+func logNormal(x, e float32) float32 {
 	u := math.Float32bits(x) - sqrtHalf
 	e += float32(int32(u) >> 23)
 	f := math.Float32frombits(u&0x7fffff+sqrtHalf) - 1
-	p := logPoly[0]
-	for _, c := range logPoly[1:] {
-		p = fma(p, f, c)
-	}
-	p = fma(p, f, -0.5)
-	w := float32(float32(f*f) * p)
+	w := float32(float32(f*f) * polynomial(f, logPoly[:]))
 	w = fma(e, ln2Lo, w)
 	w += f
 	return fma(e, ln2Hi, w)

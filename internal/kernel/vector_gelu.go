@@ -45,11 +45,7 @@ func gelu(x float32) float32 {
 		}
 		return x
 	}
-	v := t / (t + 3)
-	g := geluPoly[0]
-	for _, c := range geluPoly[1:] {
-		g = fma(g, v, c)
-	}
+	g := polynomial(t/(t+3), geluPoly[:])
 	s := float32(t * t)
 	d := fma(t, t, -s)
 	q := float32(exp(float32(-0.5*s), float32(-0.5*d)) * g)

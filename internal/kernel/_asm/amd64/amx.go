@@ -75,14 +75,7 @@ func tall(s *stream) {
 			s = nil
 		}
 		columns := half * panelBytes / 2
-		sums := func(f func(tile int, at int)) {
-			for tile := range 4 {
-				f(tile, columns+tile%2*64+tile/2*tileRows*panelBytes)
-			}
-		}
-		begun(fmt.Sprintf("begun%d", half), func() {
-			sums(func(tile, at int) { tileLoad(tile, tileAcc, rowStep, at) })
-		})
+		begun(fmt.Sprintf("begun%d", half), func() { halfSums(tileLoad, tileAcc, columns) })
 		Load(Param("x"), tileX)
 		MOVQ(tileStride, tileLower)
 		SHLQ(U8(4), tileLower)
@@ -90,27 +83,40 @@ func tall(s *stream) {
 		params("w blocks", tileW, tileBlocks)
 		loop := fmt.Sprintf("half%d", half)
 		label(loop)
-		tileLoad(4, tileX, tileStride, 0)
-		s.fetch(0)
-		tileLoad(6, tileW, rowStep, columns)
-		tileDot(0, 4, 6)
-		s.fetch(1)
-		tileLoad(7, tileW, rowStep, columns+64)
-		tileDot(1, 4, 7)
-		s.fetch(2)
-		tileLoad(5, tileLower, tileStride, 0)
-		tileDot(2, 5, 6)
-		s.fetch(3)
-		tileDot(3, 5, 7)
+		s.square(tileX, tileLower, 0, tileW, columns)
 		ADDQ(U8(64), tileX)
 		ADDQ(U8(64), tileLower)
 		ADDQ(U32(blockBytes), tileW)
 		s.step()
 		DECQ(tileBlocks)
 		JNZ(ref(loop))
-		sums(func(tile, at int) { tileStore(tile, tileAcc, rowStep, at) })
+		halfSums(tileStore, tileAcc, columns)
 	}
 	release()
+}
+
+// halfSums loads or stores the sums of 32 columns of a panel.
+func halfSums(move func(tile int, base, index reg.GPPhysical, at int), sums reg.GPPhysical, columns int) {
+	for tile := range 4 {
+		move(tile, sums, rowStep, columns+tile%2*64+tile/2*tileRows*panelBytes)
+	}
+}
+
+// square generates the products of a block of k: of 32 rows, the lower ones from lower+at on, and
+// 32 columns of w.
+func (s *stream) square(x, lower reg.GPPhysical, at int, w reg.GPPhysical, columns int) {
+	tileLoad(4, x, tileStride, 0)
+	s.fetch(0)
+	tileLoad(6, w, rowStep, columns)
+	tileDot(0, 4, 6)
+	s.fetch(1)
+	tileLoad(7, w, rowStep, columns+64)
+	tileDot(1, 4, 7)
+	s.fetch(2)
+	tileLoad(5, lower, tileStride, at)
+	tileDot(2, 5, 6)
+	s.fetch(3)
+	tileDot(3, 5, 7)
 }
 
 // flat generates the product of up to 16 rows with a whole panel.

@@ -105,7 +105,7 @@ func scoreProducts(keys reg.GPPhysical) {
 		tileSigned(1, 4, 7)
 		tileSigned(2, 5, 6)
 		tileSigned(3, 5, 7)
-		storeSums(columns)
+		halfSums(tileStore, sums, columns)
 	}
 	ADDQ(U32(headSize*panelBytes/4), keys)
 }
@@ -183,19 +183,12 @@ func mixProducts(name string, weights, values, saved, savedValues, left, count r
 		CMOVQLT(left, count)
 		loop := fmt.Sprintf("%s%d", name, half)
 		label(loop)
-		tileLoad(4, weights, reg.RCX, 0)
-		tileLoad(6, values, rowStep, columns)
-		tileDot(0, 4, 6)
-		tileLoad(7, values, rowStep, columns+64)
-		tileDot(1, 4, 7)
-		tileLoad(5, weights, reg.RCX, tileRows*weightPitch)
-		tileDot(2, 5, 6)
-		tileDot(3, 5, 7)
+		(*stream)(nil).square(weights, weights, tileRows*weightPitch, values, columns)
 		ADDQ(U32(64), weights)
 		ADDQ(U32(blockBytes), values)
 		DECQ(count)
 		JNZ(ref(loop))
-		storeSums(columns)
+		halfSums(tileStore, sums, columns)
 	}
 	MOVQ(saved, weights)
 	ADDQ(U32(weightStep), weights)
@@ -234,12 +227,5 @@ func configure() {
 func zeroSums() {
 	for tile := range 4 {
 		tileZero(tile)
-	}
-}
-
-// storeSums generates the stores of half a panel of sums.
-func storeSums(columns int) {
-	for tile := range 4 {
-		tileStore(tile, sums, rowStep, columns+tile%2*64+tile/2*tileRows*panelBytes)
 	}
 }

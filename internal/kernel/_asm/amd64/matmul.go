@@ -45,11 +45,11 @@ func tiles(name string, w width, least, most int, body func(a args, rows int)) {
 	})
 }
 
-// slices generates a loop that does body for one slice of a panel's columns after the
+// inSlices generates a loop that does body for one slice of a panel's columns after the
 // other, each over all k, and ends. A slice has bytes of the weights of one k
 // (of four, for int8), and sums of them in a row. body gets copies of the registers that
 // it moves on, but for ahead: each slice prefetches its share of what follows.
-func slices(a args, bytes, sums int, body func(b args)) {
+func inSlices(a args, bytes, sums int, body func(b args)) {
 	count := 4 * panel / sums
 	left, b := GP64(), a
 	if count > 1 {
@@ -146,7 +146,7 @@ func tile512(a args, w width, rows int) {
 func tile256(a args, w width, rows int) {
 	n := []int{8, 4, 4, 2, 2, 2}[rows-1]
 	acc := narrow.registers(rows * n)
-	slices(a, n*8*w.size, n*32, func(b args) {
+	inSlices(a, n*8*w.size, n*32, func(b args) {
 		at := func(i int) Mem { return Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)} }
 		for i := range acc {
 			VMOVUPS(at(i), acc[i])

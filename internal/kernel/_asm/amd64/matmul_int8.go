@@ -65,15 +65,7 @@ const (
 )
 
 // vectors256 is how many vectors of eight columns are summed at a time for so many rows.
-func vectors256(rows int) int {
-	switch {
-	case rows <= 2:
-		return 8 / rows
-	case rows <= 5:
-		return 2
-	}
-	return 1
-}
+func vectors256(rows int) int { return [12]int{8, 4, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1}[rows-1] }
 
 // unroll256 is how many steps a loop has: more rows fill it.
 func unroll256(rows int) int {
@@ -127,7 +119,7 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 	if w.step != 4 && unroll == 2 {
 		SHLQ(U8(1), a.pace)
 	}
-	slices(a, 32*n, 32*n, func(b args) {
+	inSlices(a, 32*n, 32*n, func(b args) {
 		for _, sum := range sums {
 			VPXOR(sum, sum, sum)
 		}
@@ -176,7 +168,7 @@ func gain(to Mem, sum reg.Register) {
 // unsigned weight and a signed activation are summed in 16 bits. There may be four k left.
 func tilePackedBy4(a args, rows int, signs Mem) {
 	SHLQ(U8(1), a.pace)
-	slices(a, 32, 32, func(b args) {
+	inSlices(a, 32, 32, func(b args) {
 		ones, sums := narrow.words(0x00010001), narrow.registers(rows)
 		for _, sum := range sums {
 			VPXOR(sum, sum, sum)
@@ -319,7 +311,7 @@ func tileInt8VNNI(a args, rows int) {
 	if rows == 3 {
 		n = 4
 	}
-	slices(a, 32*n, 32*n, func(b args) {
+	inSlices(a, 32*n, 32*n, func(b args) {
 		for i := range rows * n {
 			VPXOR(y(i), y(i), y(i))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
@@ -13,9 +14,8 @@ import (
 // A gen writes functions for one instruction set.
 type gen struct {
 	isa
-	consts  []uint32       // the constants used, each stored sixteen times
-	offsets map[uint32]int // where, in bytes
-	kept    map[uint32]vec // constants that the present function has in registers
+	consts []uint32       // the constants used, each stored sixteen times
+	kept   map[uint32]vec // constants that the present function has in registers
 }
 
 // A vec is sixteen float32, or several times as many.
@@ -42,13 +42,12 @@ func (g *gen) each(f func(i, offset int)) {
 func (g *gen) constant(v float32) Mem { return g.constantBits(math.Float32bits(v)) }
 
 func (g *gen) constantBits(bits uint32) Mem {
-	at, ok := g.offsets[bits]
-	if !ok {
-		at = 64 * len(g.consts)
-		g.offsets[bits] = at
+	at := slices.Index(g.consts, bits)
+	if at < 0 {
+		at = len(g.consts)
 		g.consts = append(g.consts, bits)
 	}
-	return NewDataAddr(NewStaticSymbol("vectorConsts"+g.name), at)
+	return NewDataAddr(NewStaticSymbol("vectorConsts"+g.name), 64*at)
 }
 
 // keep loads constants into registers for the whole function, if there are enough
@@ -85,14 +84,13 @@ func (g *gen) set(c float32, r reg.VecVirtual) {
 // by does an operation whose first operand is a constant: in a register, or in memory.
 // AVX-512 spreads it as it loads it, which no line of the cache can come between.
 func (g *gen) by(op, spread func(...Op), c float32, rest ...Op) {
-	switch v, ok := g.kept[math.Float32bits(c)]; {
-	case ok:
-		op(append([]Op{v[0]}, rest...)...)
-	case g.isWide():
-		spread(append([]Op{g.constant(c)}, rest...)...)
-	default:
-		op(append([]Op{g.constant(c)}, rest...)...)
+	first := Op(g.constant(c))
+	if v, ok := g.kept[math.Float32bits(c)]; ok {
+		first = v[0]
+	} else if g.isWide() {
+		op = spread
 	}
+	op(append([]Op{first}, rest...)...)
 }
 
 // tables writes the data the functions refer to.

@@ -12,7 +12,7 @@ import (
 
 // vectors writes the functions of vectorOps and of attention.
 func vectors(s isa) {
-	g := &gen{isa: s, offsets: map[uint32]int{}}
+	g := &gen{isa: s}
 	g.pairs("Add", VADDPS)
 	g.byNumber("Div", VDIVPS)
 	g.byNumber("Scale", VMULPS)
