@@ -66,7 +66,7 @@ type Clip struct {
 	name           string
 	in             Input // as it was opened
 	src            mono
-	whole          *chain         // the sound under src; nil for Parts, whose clip has the warnings
+	whole          *chain         // the sound under src; empty for Parts, whose clip has the warnings
 	closers        []func() error // what Close calls, in this order
 	live           bool           // the sound is still arriving
 	found          findings       // when Read first reached the end; reading again begins without any
@@ -253,18 +253,10 @@ func (s *samples) ending() ending                   { return ending{} }
 func (c *Clip) Name() string { return c.name }
 
 // Channels returns the number of channels of the file.
-func (c *Clip) Channels() int {
-	if c.whole == nil {
-		return 1
-	}
-	return c.whole.first.mix.shape.channels
-}
+func (c *Clip) Channels() int { return c.whole.first.mix.shape.channels }
 
 // Tracks returns the audio tracks of the file and the index of the one that is read. Sound in memory is one track.
 func (c *Clip) Tracks() (list []Track, read int) {
-	if c.whole == nil {
-		return nil, 0
-	}
 	if t, ok := c.whole.first.mix.src.in.(interface{ tracks() ([]Track, int) }); ok {
 		return t.tracks()
 	}
@@ -284,9 +276,6 @@ func (c *Clip) TrackChoice() string {
 // then the clip is silent. It is known once Read has returned samples; of
 // what ffmpeg decodes, at the end.
 func (c *Clip) Start() float64 {
-	if c.whole == nil {
-		return 0
-	}
 	m := c.whole.first.mix
 	return m.shape.seconds(m.src.late + c.leadingSilence)
 }
@@ -296,9 +285,6 @@ func (c *Clip) startFrame() int { return int(c.Start() * FramesPerSecond) }
 
 // HeaderDuration returns the length in seconds that the header of the file states, or 0. It may be wrong.
 func (c *Clip) HeaderDuration() float64 {
-	if c.whole == nil {
-		return 0
-	}
 	s := c.whole.first.mix.shape
 	return s.seconds(s.promised)
 }
@@ -338,7 +324,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 
 // rescaled reports whether the scale of the samples has changed since the last rewind. It will not change when they are read
 // once more.
-func (c *Clip) rescaled() bool { return c.whole != nil && c.whole.first.mix.rescaled }
+func (c *Clip) rescaled() bool { return c.whole.first.mix.rescaled }
 
 // Samples reads the next samples, at most a number of them.
 func (c *Clip) Samples(most int) (pcm []float32, err error) {
@@ -369,7 +355,7 @@ func (c *Clip) Skip(most int) (skipped int, err error) {
 
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.
 func (c *Clip) reachEnd() {
-	if !c.ended && c.whole != nil {
+	if !c.ended {
 		c.found, c.leadingSilence = c.whole.found, c.whole.first.mix.src.ending.leadingSilence
 	}
 	c.ended = true

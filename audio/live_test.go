@@ -30,9 +30,16 @@ func (s *slow) read(dst []float32) (int, error) {
 	return s.memory.read(dst[:min(len(dst), s.step, s.limit-s.pos)])
 }
 
+// clipOf returns a clip of a signal.
+func clipOf(name string, src mono) *Clip {
+	c := FromSamples(name, nil)
+	c.src = src
+	return c
+}
+
 func newTestLive(t testing.TB, o Options, src mono) *Live {
 	t.Helper()
-	l, err := NewLive(t.Context(), &Clip{name: "live sound", src: src}, 7, o)
+	l, err := NewLive(t.Context(), clipOf("live sound", src), 7, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +217,8 @@ func (h *held) read([]float32) (int, error) {
 func TestArrivalsClose(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		src, left := &held{entered: make(chan struct{}), leave: make(chan struct{})}, false
-		c := &Clip{name: "x", src: src, live: once, closers: []func() error{func() error { left = src.left.Load(); return nil }}}
+		c := clipOf("x", src)
+		c.live, c.closers = once, []func() error{func() error { left = src.left.Load(); return nil }}
 		c.Arrivals(t.Context(), 0)
 		<-src.entered
 		if !once {

@@ -59,7 +59,6 @@ type mkvTrack struct {
 type mkvReader struct {
 	file      *file
 	in        byteReader
-	at        int64
 	segment   int64      // where the Segment ends; 0 if unknown
 	cluster   int64      // where the last cluster of known size ends, in case the Segment's size is unknown
 	tracks    []mkvTrack // the last of them is being read
@@ -107,7 +106,7 @@ func openMatroska(f *file) (container, codec, error) {
 }
 
 func (m *mkvReader) ending() ending {
-	return ending{cut: m.cut || m.lossCause != nil || m.at < max(m.segment, m.cluster), unread: m.unread}
+	return ending{cut: m.cut || m.lossCause != nil || m.in.at() < max(m.segment, m.cluster), unread: m.unread}
 }
 
 func (m *mkvReader) next() (packet, error) {
@@ -126,7 +125,7 @@ func (m *mkvReader) next() (packet, error) {
 // fill reads until some packets are queued, or none follows.
 func (m *mkvReader) fill(packets int) {
 	for len(m.queue) < packets && m.end == nil {
-		at := m.at
+		at := m.in.at()
 		b, _ := m.in.Peek(8)
 		id, _ := mkvID(b)
 		if m.inCluster && id == mkvEBML {
@@ -139,7 +138,7 @@ func (m *mkvReader) fill(packets int) {
 		if m.end = m.element(); errors.Is(m.end, ErrMalformed) {
 			m.end = m.resume(at, m.end)
 		}
-		if at < m.segment && m.at > m.segment && m.end == nil {
+		if at < m.segment && m.in.at() > m.segment && m.end == nil {
 			m.segment = 0 // its size is wrong: the sound continues
 		}
 	}
@@ -155,13 +154,13 @@ func (m *mkvReader) resume(at int64, why error) error {
 	if m.cut = next < 0; m.cut {
 		return io.EOF
 	}
-	m.at, m.in = next, m.file.readerAt(next)
+	m.in = m.file.readerAt(next)
 	return nil
 }
 
 // element reads one element.
 func (m *mkvReader) element() error {
-	at := m.at
+	at := m.in.at()
 	id, length, err := m.head()
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func (m *mkvReader) element() error {
 	switch id {
 	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo: // their elements come next
 		m.inCluster = m.inCluster || id == mkvCluster
-		if end := m.at + int64(length); id == mkvSegment && length <= math.MaxInt64/2 {
+		if end := m.in.at() + int64(length); id == mkvSegment && length <= math.MaxInt64/2 {
 			m.segment = end
 		} else if id == mkvCluster && length <= math.MaxInt64/2 {
 			m.cluster = end
@@ -205,7 +204,7 @@ func (m *mkvReader) head() (id, size uint64, err error) {
 	size, n := vint(b[at:])
 	if n == 0 { // there is no size; or no id, and at is 0
 		if at < len(b) && b[at] == 0 {
-			return 0, 0, malformed(fmt.Sprintf("byte %d", m.at+int64(at)), "a Matroska element", "%02x", b[at])
+			return 0, 0, malformed(fmt.Sprintf("byte %d", m.in.at()+int64(at)), "a Matroska element", "%02x", b[at])
 		}
 		m.cut = true
 		return 0, 0, io.EOF
@@ -214,7 +213,6 @@ func (m *mkvReader) head() (id, size uint64, err error) {
 		size = mkvUnknownSize
 	}
 	m.in.Discard(at + n)
-	m.at += int64(at + n)
 	return id, size, nil
 }
 
@@ -235,8 +233,7 @@ func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 		return nil, err
 	}
 	b := make([]byte, length)
-	n, err := io.ReadFull(m.in, b)
-	m.at += int64(n)
+	_, err := io.ReadFull(m.in, b)
 	if m.cut = err != nil; m.cut {
 		return nil, io.EOF
 	}
@@ -249,7 +246,7 @@ func (m *mkvReader) fits(at int64, id, length uint64) error {
 	if at < m.cluster {
 		end = min(end, m.cluster)
 	}
-	switch left := end - m.at; {
+	switch left := end - m.in.at(); {
 	case length <= uint64(max(0, left)):
 		return nil
 	case m.inCluster: // more clusters may follow
@@ -268,7 +265,6 @@ func (m *mkvReader) skip(at int64, id, length uint64) error {
 	if err := m.fits(at, id, length); err != nil {
 		return err
 	}
-	m.at += int64(length)
 	m.in.skip(int64(length))
 	return nil
 }

@@ -41,7 +41,7 @@ func openMP3(f *file) (container, codec, error) {
 	}
 	tag, ok := parseXing(frame, m.frames.header)
 	if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
-		m.frames.at, m.frames.in = at, f.readerAt(at)
+		m.frames.in = f.readerAt(at)
 	}
 	return m, m, nil
 }
@@ -149,7 +149,6 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 type mpegFrames struct {
 	file   *file
 	in     byteReader
-	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
 	joined int64      // where the next of joined files begins
@@ -171,8 +170,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			f.cut = f.header.rate != 0 && lost+int64(len(head)) > 0 && !(zeros && allZero(head))
 			return nil, 0, 0, io.EOF
 		}
-		if n := tagSize(head); n > 0 && f.at+n <= f.file.size {
-			f.at += n
+		if n := tagSize(head); n > 0 && f.in.at()+n <= f.file.size {
 			f.in.skip(n)
 			continue
 		}
@@ -188,16 +186,13 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			return nil, 0, 0, io.EOF
 		}
 		if frame != nil {
-			at = f.at
-			f.at += int64(len(frame))
-			return frame, at, lost, nil
+			return frame, f.in.at() - int64(len(frame)), lost, nil
 		}
 		zeros = zeros && head[0] == 0
 		f.in.Discard(1)
-		f.at++
 		lost++
 	}
-	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
+	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.in.at()), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
 // frame reads the frame that begins at the reader with header h. The first frame sets f.header. It returns nil,
@@ -222,7 +217,7 @@ func (f *mpegFrames) frame(h mpegHeader) []byte {
 			table = runOf(b, 3, mpegHeader{})
 		}
 		if table {
-			f.joined = f.at
+			f.joined = f.in.at()
 		}
 		if table || !h.like(f.header) {
 			return nil

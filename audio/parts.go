@@ -11,7 +11,7 @@ func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
 	p.src = &selection{src: c.src, parts: parts}
 	// Warnings are those of c: the parts may end long before the file does.
-	p.whole, p.found, p.ended = nil, findings{}, false
+	p.whole, p.found, p.ended = FromSamples(c.name, nil).whole, findings{}, false
 	return &p
 }
 

@@ -20,7 +20,7 @@ func (a *stepped) read(dst []float32) (int, error) {
 
 func resample(t testing.TB, pcm []float32, hz, step int) []float32 {
 	t.Helper()
-	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: pcm}, step}, hz)}
+	c := clipOf("test", newResampler(&stepped{memory{pcm: pcm}, step}, hz))
 	out, err := readAll(t, c)
 	if err != nil {
 		t.Fatal(err)

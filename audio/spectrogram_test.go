@@ -200,7 +200,7 @@ func TestSpectrogramErrors(t *testing.T) {
 		{"pad", nil, Options{Pad: 7}, "Pad: got 7"},
 	}
 	for _, tt := range tests {
-		_, err := NewSpectrogram(ctx, &Clip{name: "x.wav", src: &memory{pcm: tt.pcm}}, tt.o)
+		_, err := NewSpectrogram(ctx, clipOf("x.wav", &memory{pcm: tt.pcm}), tt.o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
 		}

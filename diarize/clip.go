@@ -110,15 +110,10 @@ func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samp
 	var weights []float32
 	a := &activity{}
 	for first, ended := 0, false; !ended; first += batch {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		kept := len(pcm)
 		var err error
-		if pcm, ended, err = fill(clip, pcm); err != nil {
+		if pcm, ended, err = fill(ctx, clip, pcm, &a.samples); err != nil {
 			return nil, err
 		}
-		a.samples += int64(len(pcm) - kept)
 		if ended && a.samples == 0 {
 			return a, nil
 		}
@@ -175,19 +170,18 @@ func (a *activity) add(weights []float32, first int, found []float32) []float32 
 	return weights
 }
 
-// fill reads samples until pcm is as long as its memory, or the clip has ended.
-func fill(clip *audio.Clip, pcm []float32) (filled []float32, ended bool, err error) {
-	for len(pcm) < cap(pcm) {
-		n, err := clip.Read(pcm[len(pcm):cap(pcm)])
+// fill reads samples until pcm is as long as its memory, or the clip has ended, and adds their number to count.
+func fill(ctx context.Context, clip *audio.Clip, pcm []float32, count *int64) (filled []float32, ended bool, err error) {
+	for err = ctx.Err(); err == nil && len(pcm) < cap(pcm); {
+		var n int
+		n, err = clip.Read(pcm[len(pcm):cap(pcm)])
 		pcm = pcm[:len(pcm)+n]
-		if errors.Is(err, io.EOF) {
-			return pcm, true, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
+		*count += int64(n)
 	}
-	return pcm, false, nil
+	if errors.Is(err, io.EOF) {
+		return pcm, true, nil
+	}
+	return pcm, false, err
 }
 
 // Where somebody speaks is decided by these probabilities; pauses and speech that are shorter than
@@ -290,15 +284,10 @@ func (d *Diarization) embed(
 	var frames []float32 // of the filter bank, from frame base on
 	base, next, total := 0, 0, int64(0)
 	for ended := false; !ended && next < len(d.windows); {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		kept := len(pcm)
 		var err error
-		if pcm, ended, err = fill(clip, pcm); err != nil {
+		if pcm, ended, err = fill(ctx, clip, pcm, &total); err != nil {
 			return nil, err
 		}
-		total += int64(len(pcm) - kept)
 		frames = bank.append(o.Pool, frames, pcm)
 		pcm = pcm[:copy(pcm, pcm[fbankFrames(len(pcm))*fbankHop:])]
 		var parts []func()

@@ -32,8 +32,7 @@ type segmenter struct {
 	convs              [3]linear
 	norms              [3]struct{ gain, bias []float32 }
 	lstm               [4][2]lstm // of each layer, forwards and backwards
-	linears            [2]linear
-	classifier         linear
+	linears            [3]linear  // the last is the classifier
 }
 
 // An lstm is a long short-term memory in one direction. Its gates are input, forget, cell, output.
@@ -64,8 +63,7 @@ func (g *segmenter) load(r *reader) {
 			g.lstm[l][way] = lstm{linear{w, r.vector(4 * hidden)}, state}
 		}
 	}
-	g.linears[0], g.linears[1] = r.linear(hidden, 2*hidden), r.linear(hidden, hidden)
-	g.classifier = r.linear(classes, hidden)
+	g.linears = [3]linear{r.linear(hidden, 2*hidden), r.linear(hidden, hidden), r.linear(classes, hidden)}
 }
 
 // A segmentScratch is the working memory of segment.
@@ -105,17 +103,17 @@ func (g *segmenter) segment(dst, samples []float32, starts []int) {
 		}
 		s.a, s.b = s.b, s.a
 	}
-	s.b = kernel.Resize(s.b, rows*hidden)
-	g.linears[0].apply(s.b, s.a, rows, 2*hidden)
-	leak(s.b)
-	s.a = kernel.Resize(s.a, rows*hidden)
-	g.linears[1].apply(s.a, s.b, rows, hidden)
-	leak(s.a)
-	s.b = kernel.Resize(s.b, rows*classes)
-	g.classifier.apply(s.b, s.a, rows, hidden)
+	for i, l := range g.linears {
+		if i > 0 {
+			leak(s.a)
+		}
+		s.b = kernel.Resize(s.b, rows*l.w.Out())
+		l.apply(s.b, s.a, rows, l.w.In())
+		s.a, s.b = s.b, s.a
+	}
 	for r := range rows {
 		p := dst[(r%chunks*chunkFrames+r/chunks)*classes:][:classes]
-		copy(p, s.b[r*classes:])
+		copy(p, s.a[r*classes:])
 		kernel.Softmax(p)
 	}
 }

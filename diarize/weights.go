@@ -1,8 +1,6 @@
 package diarize
 
 import (
-	"encoding/binary"
-	"math"
 	"sync"
 
 	"verity/internal/kernel"
@@ -36,23 +34,13 @@ func (r *reader) bytes(n int) []byte {
 	return b
 }
 
-// vector reads n numbers in binary32.
-func (r *reader) vector(n int) []float32 {
-	v := kernel.NewFloats(n)
-	b := r.bytes(4 * n)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return v
-}
+// vector reads n numbers in binary32, halves in binary16.
+func (r *reader) vector(n int) []float32 { return r.numbers(tensor.F32, n) }
+func (r *reader) halves(n int) []float32 { return r.numbers(tensor.F16, n) }
 
-// halves reads n numbers in binary16.
-func (r *reader) halves(n int) []float32 {
+func (r *reader) numbers(d tensor.DType, n int) []float32 {
 	v := kernel.NewFloats(n)
-	b := r.bytes(2 * n)
-	for i := range v {
-		v[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(b[2*i:]))
-	}
+	kernel.Widen(nil, v, tensor.Tensor{DType: d, Shape: []int{n}, Data: r.bytes(n * d.Size())})
 	return v
 }
 
@@ -61,11 +49,7 @@ func (r *reader) matrix(out, in int) *kernel.Matrix { return packed(out, in, r.h
 
 // packed packs w, [out][in], for products in float32.
 func packed(out, in int, w []float32) *kernel.Matrix {
-	b := make([]byte, 4*len(w))
-	for i, v := range w {
-		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
-	}
-	m, err := kernel.Pack(precision.F32, tensor.Tensor{DType: tensor.F32, Shape: []int{out, in}, Data: b})
+	m, err := kernel.Pack(precision.F32, tensor.FromFloat32(w, out, in))
 	if err != nil {
 		panic("diarize: embedded weights: " + err.Error())
 	}

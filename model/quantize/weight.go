@@ -140,15 +140,9 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (coded, Resul
 	if err != nil {
 		return nil, Result{}, err
 	}
-	relative := func(e float64) float64 {
-		if all == 0 {
-			return 0
-		}
-		return math.Sqrt(e / all)
-	}
-	best, e := variants[0], relative(errors[0])
-	if f == quant.Int4 && relative(errors[1]) < zeroGain*e {
-		best, e = variants[1], relative(errors[1])
+	best, e := variants[0], relative(errors[0], all)
+	if f == quant.Int4 && relative(errors[1], all) < zeroGain*e {
+		best, e = variants[1], relative(errors[1], all)
 	}
 	result := w.result(best.Format.String(), e)
 	if s != nil {
@@ -161,12 +155,20 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (coded, Resul
 		if err != nil {
 			return nil, Result{}, err
 		}
-		if o := relative(sum); o < e {
+		if o := relative(sum, all); o < e {
 			best, result.Error, result.Method = m, o, GPTQ
 		}
 	}
 	result.Bytes = int64(len(best.Codes) + len(best.Scales) + len(best.Zeros))
 	return grouped{best}, result, nil
+}
+
+// relative returns an error relative to its signal, given the energy of both.
+func relative(e, all float64) float64 {
+	if all == 0 {
+		return 0
+	}
+	return math.Sqrt(e / all)
 }
 
 // result returns the description of a weight that was rounded to nearest.
@@ -195,11 +197,7 @@ func (w *weight) bytes() (coded, Result, error) {
 	if err != nil {
 		return nil, Result{}, err
 	}
-	e := 0.0
-	if all > 0 {
-		e = math.Sqrt(sum / all)
-	}
-	result := w.result(precision.Int8.String(), e)
+	result := w.result(precision.Int8.String(), relative(sum, all))
 	result.Bytes = int64(len(m.Codes) + len(m.Scales))
 	return byRow{m}, result, nil
 }

@@ -2,6 +2,7 @@ package ggml
 
 import (
 	"encoding/binary"
+	"math"
 
 	"verity/internal/tensor"
 )
@@ -13,42 +14,23 @@ import (
 // half returns the binary16 at b.
 func half(b []byte) float32 { return tensor.F16ToFloat32(binary.LittleEndian.Uint16(b)) }
 
-// q4_0: d, 16 bytes of q+8.
-func q4_0(dst []float32, b []byte) {
-	d := half(b)
-	for i, q := range b[2:18] {
-		dst[i] = float32(int(q&15)-8) * d
-		dst[i+16] = float32(int(q>>4)-8) * d
-	}
-}
-
-// q4_1: d, m, 16 bytes of q.
-func q4_1(dst []float32, b []byte) {
-	d, m := half(b), half(b[2:])
-	for i, q := range b[4:20] {
-		dst[i] = float32(float32(q&15)*d) + m
-		dst[i+16] = float32(float32(q>>4)*d) + m
-	}
-}
-
-// fifth returns bit i of the high bits as bit 4 of a weight.
-func fifth(high uint32, i int) byte { return byte(high>>i&1) << 4 }
-
-// q5_0: d, 4 bytes of high bits, 16 bytes of the low four bits of q+16.
-func q5_0(dst []float32, b []byte) {
-	d, high := half(b), binary.LittleEndian.Uint32(b[2:])
-	for i, q := range b[6:22] {
-		dst[i] = float32(int(q&15|fifth(high, i))-16) * d
-		dst[i+16] = float32(int(q>>4|fifth(high, i+16))-16) * d
-	}
-}
-
-// q5_1: d, m, 4 bytes of high bits, 16 bytes of the low four bits of q.
-func q5_1(dst []float32, b []byte) {
-	d, m, high := half(b), half(b[2:]), binary.LittleEndian.Uint32(b[4:])
-	for i, q := range b[8:24] {
-		dst[i] = float32(float32(q&15|fifth(high, i))*d) + m
-		dst[i+16] = float32(float32(q>>4|fifth(high, i+16))*d) + m
+// nibbles decodes 16 bytes of low bits after a header: d, m if there is a minimum, and a fifth
+// bit for each weight, in four bytes, if there is one. Without a minimum, codes have the middle of
+// their range added.
+func nibbles(minimum, fifth bool) func(dst []float32, b []byte) {
+	return func(dst []float32, b []byte) {
+		d, m, middle, high := half(b), float32(math.Copysign(0, -1)), 8, uint32(0) // x + -0 is x
+		if b = b[2:]; minimum {
+			m, middle, b = half(b), 0, b[2:]
+		}
+		if fifth {
+			high, middle, b = binary.LittleEndian.Uint32(b), 2*middle, b[4:]
+		}
+		code := func(low byte, i int) float32 { return float32(int(low) + int(high>>i&1)<<4 - middle) }
+		for i, q := range b[:16] {
+			dst[i] = float32(code(q&15, i)*d) + m
+			dst[i+16] = float32(code(q>>4, i+16)*d) + m
+		}
 	}
 }
 

@@ -163,10 +163,10 @@ type blockType struct {
 var types = map[int]blockType{
 	0: {"f32", tensor.F32, 4, 1, nil},
 	1: {"f16", tensor.F16, 2, 1, nil},
-	2: {"q4_0", tensor.F32, 18, 32, q4_0},
-	3: {"q4_1", tensor.F32, 20, 32, q4_1},
-	6: {"q5_0", tensor.F32, 22, 32, q5_0},
-	7: {"q5_1", tensor.F32, 24, 32, q5_1},
+	2: {"q4_0", tensor.F32, 18, 32, nibbles(false, false)},
+	3: {"q4_1", tensor.F32, 20, 32, nibbles(true, false)},
+	6: {"q5_0", tensor.F32, 22, 32, nibbles(false, true)},
+	7: {"q5_1", tensor.F32, 24, 32, nibbles(true, true)},
 	8: {"q8_0", tensor.F32, 34, 32, q8_0},
 }
 

@@ -43,37 +43,24 @@ func (c *Cursor) Bytes(n int) []byte {
 	return c.b[c.at-n : c.at : c.at]
 }
 
-// Uint8 returns the next byte.
-func (c *Cursor) Uint8() int {
-	if b := c.Bytes(1); b != nil {
-		return int(b[0])
-	}
-	return 0
+// number returns the next n bytes, eight at most.
+func (c *Cursor) number(n int) uint64 {
+	var b [8]byte
+	copy(b[:], c.Bytes(n))
+	return binary.LittleEndian.Uint64(b[:])
 }
+
+// Uint8 returns the next byte.
+func (c *Cursor) Uint8() int { return int(c.number(1)) }
 
 // Uint16 returns the next two bytes.
-func (c *Cursor) Uint16() int {
-	if b := c.Bytes(2); b != nil {
-		return int(binary.LittleEndian.Uint16(b))
-	}
-	return 0
-}
+func (c *Cursor) Uint16() int { return int(c.number(2)) }
 
 // Int32 returns the next four bytes as a signed number.
-func (c *Cursor) Int32() int {
-	if b := c.Bytes(4); b != nil {
-		return int(int32(binary.LittleEndian.Uint32(b)))
-	}
-	return 0
-}
+func (c *Cursor) Int32() int { return int(int32(c.number(4))) }
 
 // Uint32 returns the next four bytes as an unsigned number.
-func (c *Cursor) Uint32() int64 {
-	if b := c.Bytes(4); b != nil {
-		return int64(binary.LittleEndian.Uint32(b))
-	}
-	return 0
-}
+func (c *Cursor) Uint32() int64 { return int64(c.number(4)) }
 
 // Volume returns the product of a shape, and false if a dimension is below 1 or the
 // product is above 2³¹, more than any tensor of a model has.
