@@ -39,7 +39,7 @@ var whisperASR = &dialect{
 	file: "audio_file", format: "txt", formats: []string{"txt", "vtt", "srt", "tsv", "json"}, query: true,
 	others: map[string]string{"output": "response_format", "initial_prompt": "prompt"},
 	fields: map[string]fieldSetter{
-		"task": func(_ *Server, q *request, f formField) error {
+		"task": func(q *request, f formField) error {
 			if q.decoding.Task = transcribe.Task(f.value); f.value != "transcribe" && f.value != "translate" {
 				return f.bad("transcribe or translate")
 			}

@@ -261,33 +261,33 @@ func (f formField) list() (list []string) {
 }
 
 // A fieldSetter sets what a field asks for.
-type fieldSetter func(s *Server, q *request, f formField) error
+type fieldSetter func(q *request, f formField) error
 
 // formFields are the fields of OpenAI's forms, and further ones that are not in [Options.Fields].
 var formFields = map[string]fieldSetter{
-	"model": func(_ *Server, q *request, f formField) error { q.modelName = f.value; return nil },
-	"language": func(_ *Server, q *request, f formField) error {
+	"model": func(q *request, f formField) error { q.modelName = f.value; return nil },
+	"language": func(q *request, f formField) error {
 		q.language = languageOf(f.value)
 		q.decoding.Language = q.language
 		return nil
 	},
-	"prompt": func(_ *Server, q *request, f formField) error {
+	"prompt": func(q *request, f formField) error {
 		q.decoding.InitialPrompt = f.value
 		return nil
 	},
-	"track": func(_ *Server, q *request, f formField) (err error) {
+	"track": func(q *request, f formField) (err error) {
 		if q.track, err = strconv.Atoi(cmp.Or(f.value, "0")); err != nil || q.track < 0 || q.track > audio.MaxTracks {
 			return f.bad(fmt.Sprintf("the number of an audio track, from 1 to %d", audio.MaxTracks))
 		}
 		return nil
 	},
-	"draft": func(_ *Server, q *request, f formField) (err error) { // text or subtitles
+	"draft": func(q *request, f formField) (err error) { // text or subtitles
 		if q.draft, err = transcript.Read("draft", []byte(f.value)); err != nil {
 			return badRequest(f.name, "%v", err)
 		}
 		return nil
 	},
-	"response_format": func(_ *Server, q *request, f formField) error {
+	"response_format": func(q *request, f formField) error {
 		if q.format = f.value; !slices.Contains(q.api.formats, f.value) {
 			return f.bad("one of " + strings.Join(q.api.formats, ", "))
 		}
@@ -301,7 +301,7 @@ var formFields = map[string]fieldSetter{
 
 // listFields are the fields that a form may hold more than once: name, name[] or name[0].
 var listFields = map[string]fieldSetter{
-	"include": func(_ *Server, q *request, f formField) error {
+	"include": func(q *request, f formField) error {
 		for _, value := range f.list() {
 			switch value {
 			case withProgress:
@@ -316,7 +316,7 @@ var listFields = map[string]fieldSetter{
 		}
 		return nil
 	},
-	"timestamp_granularities": func(_ *Server, q *request, f formField) error {
+	"timestamp_granularities": func(q *request, f formField) error {
 		for _, value := range f.list() {
 			if value != "word" && value != "segment" {
 				return f.bad("word or segment")
@@ -326,7 +326,7 @@ var listFields = map[string]fieldSetter{
 		}
 		return nil
 	},
-	"keywords": func(_ *Server, q *request, f formField) error {
+	"keywords": func(q *request, f formField) error {
 		var err error
 		if q.terms, err = addKeywords(q.terms, f.list()); err != nil {
 			return badRequest(f.name, "%s: %v", f.name, err)
@@ -334,7 +334,7 @@ var listFields = map[string]fieldSetter{
 		return nil
 	},
 	"known_speaker_names": addKnownName, // their sound: saveReference
-	"languages": func(_ *Server, q *request, f formField) error {
+	"languages": func(q *request, f formField) error {
 		for _, one := range f.list() {
 			if one = languageOf(one); one != "" && !tokenizer.IsKnownLanguage(one) {
 				return f.bad("codes of languages, such as en")
@@ -347,7 +347,7 @@ var listFields = map[string]fieldSetter{
 
 // setSwitch returns the setter of a field that is true or false.
 func setSwitch(set func(q *request, on bool)) fieldSetter {
-	return func(_ *Server, q *request, f formField) error {
+	return func(q *request, f formField) error {
 		on, err := strconv.ParseBool(f.value)
 		if err != nil {
 			return f.bad("true or false")
@@ -359,7 +359,7 @@ func setSwitch(set func(q *request, on bool)) fieldSetter {
 
 // setTemperature returns the setter of a temperature, or of a step between two.
 func setTemperature(set func(q *request, t float64)) fieldSetter {
-	return func(_ *Server, q *request, f formField) error {
+	return func(q *request, f formField) error {
 		t, err := strconv.ParseFloat(f.value, 64)
 		if err != nil || !(t >= 0 && t <= 1) {
 			return f.bad("a number from 0 to 1")
@@ -372,7 +372,7 @@ func setTemperature(set func(q *request, t float64)) fieldSetter {
 // setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) error {
 	if set := s.setterOf(q, name); set != nil {
-		return set(s, q, formField{name, value})
+		return set(q, formField{name, value})
 	}
 	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
 	return nil
@@ -394,7 +394,7 @@ func (s *Server) setterOf(q *request, name string) fieldSetter {
 	case strings.HasPrefix(name, "chunking_strategy"):
 		return setChunking
 	case extra >= 0: // such as beam_size
-		return func(_ *Server, q *request, f formField) error {
+		return func(q *request, f formField) error {
 			if err := s.opt.Fields[extra].Set(&q.decoding, f.value); err != nil {
 				return f.bad(err.Error())
 			}
@@ -463,14 +463,14 @@ func (q *request) setVAD(on bool) {
 
 // setChunking sets OpenAI's chunking_strategy: auto, or server_vad with its numbers. They come as one JSON object, or
 // as one field each: chunking_strategy[threshold] or chunking_strategy.threshold.
-func setChunking(s *Server, q *request, f formField) error {
+func setChunking(q *request, f formField) error {
 	name, value := f.name, f.value
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
 	isJSON := name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil
 	if isJSON && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
-			if err := setChunking(s, q, formField{name + "." + m, strings.Trim(string(inner[m]), `"`)}); err != nil {
+			if err := setChunking(q, formField{name + "." + m, strings.Trim(string(inner[m]), `"`)}); err != nil {
 				return err
 			}
 		}

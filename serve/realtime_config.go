@@ -94,27 +94,27 @@ func (c *sessionConfig) setTranscriber(s *Server) error {
 }
 
 // A memberSetter sets the value of a member of an update, or returns why it cannot.
-type memberSetter func(s *Server, c *sessionConfig, value json.RawMessage) error
+type memberSetter func(c *sessionConfig, value json.RawMessage) error
 
 // decodeInto returns the setter of a member whose JSON is read into a T.
-func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberSetter {
-	return func(s *Server, c *sessionConfig, value json.RawMessage) error {
+func decodeInto[T any](set func(c *sessionConfig, v T) error) memberSetter {
+	return func(c *sessionConfig, value json.RawMessage) error {
 		var v T
 		if err := json.Unmarshal(value, &v); err != nil {
 			return err
 		}
-		return set(s, c, v)
+		return set(c, v)
 	}
 }
 
 // assign returns the setter of a member that may have any value of its type.
 func assign[T any](field func(c *sessionConfig) *T) memberSetter {
-	return decodeInto(func(_ *Server, c *sessionConfig, v T) error { *field(c) = v; return nil })
+	return decodeInto(func(c *sessionConfig, v T) error { *field(c) = v; return nil })
 }
 
 // oneOf returns the setter of a member that has one of some values.
 func oneOf(field func(c *sessionConfig) *string, values ...string) memberSetter {
-	return decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+	return decodeInto(func(c *sessionConfig, v string) error {
 		if *field(c) = v; !slices.Contains(values, v) {
 			return fmt.Errorf("got %.80q, want %s", v, show.JoinOr(values))
 		}
@@ -132,7 +132,7 @@ const (
 // members are the members of an update by their paths.
 var members = map[string]memberSetter{
 	"session.type": oneOf(func(c *sessionConfig) *string { return &c.kind }, transcriptionSession, realtimeSession),
-	"session.include": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+	"session.include": decodeInto(func(c *sessionConfig, v []string) error {
 		c.include = v
 		for _, value := range v {
 			if value != withTentative && value != withWords {
@@ -142,18 +142,18 @@ var members = map[string]memberSetter{
 		return nil
 	}),
 	inFormat + "type": oneOf(func(c *sessionConfig) *string { return &c.encoding }, pcm16, muLaw8, aLaw8),
-	inFormat + "rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+	inFormat + "rate": decodeInto(func(c *sessionConfig, v int) error {
 		if c.rate = v; v < minSampleRate || v > maxSampleRate {
 			return fmt.Errorf("got %d, want %d to %d", v, minSampleRate, maxSampleRate)
 		}
 		return nil
 	}),
 	inTranscription + "model": assign(func(c *sessionConfig) *string { return &c.name }),
-	inTranscription + "language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+	inTranscription + "language": decodeInto(func(c *sessionConfig, v string) error {
 		c.language, c.languages = languageOf(v), nil
 		return nil
 	}),
-	inTranscription + "languages": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+	inTranscription + "languages": decodeInto(func(c *sessionConfig, v []string) error {
 		for i, one := range v {
 			if v[i] = languageOf(one); v[i] != "" && !tokenizer.IsKnownLanguage(v[i]) {
 				return fmt.Errorf("got %.80q, want codes of languages, such as en", one)
@@ -162,20 +162,20 @@ var members = map[string]memberSetter{
 		c.language, c.languages = "", v
 		return nil
 	}),
-	inTranscription + "keywords": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+	inTranscription + "keywords": decodeInto(func(c *sessionConfig, v []string) error {
 		terms, err := addKeywords(nil, v)
 		c.keywords, c.terms = v, terms
 		return err
 	}),
 	inTranscription + "delay": oneOf(func(c *sessionConfig) *string { return &c.delay },
 		"minimal", "low", "medium", "high", "xhigh"),
-	inTranscription + "prompt": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+	inTranscription + "prompt": decodeInto(func(c *sessionConfig, v string) error {
 		if c.prompt = v; len(v) > maxField {
 			return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
 		}
 		return nil
 	}),
-	inDetection + "type": decodeInto(func(_ *Server, c *sessionConfig, v string) error { // turn_detection may be null
+	inDetection + "type": decodeInto(func(c *sessionConfig, v string) error { // turn_detection may be null
 		switch v {
 		case "server_vad":
 		case "semantic_vad": // the detector hears pauses, not meaning
@@ -200,7 +200,7 @@ var flatMembers = map[string]string{
 
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
 // missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
-func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
+func (c *sessionConfig) apply(at string, value json.RawMessage) *problem {
 	detects, null := at+"." == inDetection, string(value) == "null"
 	if detects {
 		c.manual = null
@@ -215,7 +215,7 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 		c.ignored.add(at)
 	case null:
 	case set != nil:
-		err = set(s, c, value)
+		err = set(c, value)
 	default:
 		err = json.Unmarshal(value, &inner)
 	}
@@ -225,7 +225,7 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	}
 	encoding := c.encoding
 	for _, name := range slices.Sorted(maps.Keys(inner)) {
-		if p := c.apply(s, at+"."+name, inner[name]); p != nil {
+		if p := c.apply(at+"."+name, inner[name]); p != nil {
 			return p
 		}
 	}
@@ -259,7 +259,7 @@ func (s *Server) applyUpdate(c sessionConfig, data json.RawMessage) (sessionConf
 		return c, badRequest("session", "session: it is missing")
 	}
 	c.ignored = nil
-	if p := c.apply(s, "session", data); p != nil {
+	if p := c.apply("session", data); p != nil {
 		return c, p
 	}
 	err := c.setTranscriber(s)

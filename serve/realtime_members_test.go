@@ -108,7 +108,6 @@ func abs(x float32) float32 { return max(x, -x) }
 
 // TestEncodingChanges: the rate that belongs to an encoding follows it, unless the client names another.
 func TestEncodingChanges(t *testing.T) {
-	_, s := newServer(t, Options{})
 	c := sessionConfig{encoding: pcm16, rate: 24000}
 	c.turns.Threshold, c.turns.SilenceMS = 0.5, 500
 	for _, tt := range []struct {
@@ -118,7 +117,7 @@ func TestEncodingChanges(t *testing.T) {
 		{`{"type":"audio/pcm","rate":16000}`, 16000}, {`{"type":"audio/pcmu"}`, 8000}, {`{"type":"audio/pcma"}`, 8000},
 		{`{"type":"audio/pcm"}`, 24000}, {`{"rate":16000,"type":"audio/pcmu"}`, 16000}, {`{"rate":8000}`, 8000},
 	} {
-		if p := c.apply(s, "session.audio.input.format", []byte(tt.format)); p != nil || c.rate != tt.rate {
+		if p := c.apply("session.audio.input.format", []byte(tt.format)); p != nil || c.rate != tt.rate {
 			t.Errorf("%s: %v, %d Hz, want %d", tt.format, p, c.rate, tt.rate)
 		}
 	}

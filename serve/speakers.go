@@ -24,7 +24,7 @@ import (
 const diarizedJSON = "diarized_json"
 
 // setSpeakers sets speakers: voice, one, or how many there are.
-func setSpeakers(_ *Server, q *request, f formField) error {
+func setSpeakers(q *request, f formField) error {
 	if q.speakers = nil; f.value == "one" {
 		return nil
 	}
@@ -123,7 +123,7 @@ const (
 )
 
 // addKnownName adds a name, or a JSON array of them. Names may have commas.
-func addKnownName(_ *Server, q *request, f formField) error {
+func addKnownName(q *request, f formField) error {
 	names := []string{f.value}
 	if strings.HasPrefix(f.value, "[") {
 		names = f.list()
