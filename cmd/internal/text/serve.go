@@ -139,66 +139,33 @@ func (s *serveCommand) serve(ctx context.Context, _ []string) error {
 
 // listenAndServe listens before it loads the model, which takes long.
 func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, logger *slog.Logger) error {
-	listeners := map[string]net.Listener{}
 	var background sync.WaitGroup
 	defer background.Wait()
-	for flag, address := range map[string]string{"listen": s.address, "wyoming": s.wyoming, "metrics": s.metrics} {
-		if address == "" {
-			continue
-		}
-		l, err := listen(flag, address)
-		switch {
-		case s.check && errors.Is(err, errOccupied): // by the server that is to be restarted
-			continue
-		case err != nil && flag == "listen" && !s.check:
-			return s.secondStart(err)
-		case err != nil:
-			return err
-		}
+	listeners, err := s.listenAll()
+	for _, l := range listeners {
 		defer l.Close()
-		listeners[flag] = l
 	}
-	if s.check {
-		_, err := s.load(ctx, logger)
-		if err == nil {
+	api := listeners["listen"]
+	switch {
+	case err != nil:
+		return err
+	case s.check:
+		if _, err = s.load(ctx, logger); err == nil {
 			_, err = fmt.Fprintln(s.Out, "verity: options, keys, certificate, addresses and model are all right; nothing was served")
 		}
 		return err
+	case api == nil: // the page of a server that runs was opened
+		return nil
 	}
-	api := listeners["listen"]
 	if api.Addr().Network() == "tcp" {
 		s.opt.Address = reachableAt(flagAddress(api))
 	}
 	load := func(ctx context.Context) (*serve.Server, error) {
 		server, err := s.load(ctx, logger)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			s.begin(server, listeners, secure != nil, &background, logger)
 		}
-		scheme := "http://"
-		switch {
-		case api.Addr().Network() == "unix":
-			scheme = ""
-		case secure != nil:
-			scheme = "https://"
-		}
-		at := scheme + reachableAt(flagAddress(api))
-		s.announce(show.Name(s.opt.Name), at)
-		if l := listeners["wyoming"]; l != nil {
-			background.Go(func() {
-				if err := server.ServeWyoming(l); err != nil {
-					logger.Error("the Wyoming protocol is no longer served", "error", err)
-				}
-			})
-			s.announce("Wyoming", flagAddress(l))
-		}
-		if l := listeners["metrics"]; l != nil {
-			background.Go(func() { (&http.Server{Handler: server.Metrics(), ReadHeaderTimeout: time.Minute}).Serve(l) })
-			s.announce("metrics", flagAddress(l))
-		}
-		if a, tcp := api.Addr().(*net.TCPAddr); tcp && a.IP.IsLoopback() && s.hasDesktop() {
-			openBrowser(at)
-		}
-		return server, nil
+		return server, err
 	}
 	return serve.Run(ctx, s.opt, load, func(h *http.Server) error {
 		if secure == nil {
@@ -207,6 +174,58 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 		h.TLSConfig = secure
 		return h.ServeTLS(api, "", "")
 	}, logger, grace)
+}
+
+// listenAll opens the addresses of the flags. It has none for --listen if the server that runs there shows its page instead,
+// or with --check, when the server that is to be restarted has the address.
+func (s *serveCommand) listenAll() (map[string]net.Listener, error) {
+	all := map[string]net.Listener{}
+	for flag, address := range map[string]string{"listen": s.address, "wyoming": s.wyoming, "metrics": s.metrics} {
+		if address == "" {
+			continue
+		}
+		l, err := listen(flag, address)
+		switch {
+		case s.check && errors.Is(err, errOccupied):
+			continue
+		case err != nil && flag == "listen" && !s.check:
+			return all, s.secondStart(err)
+		case err != nil:
+			return all, err
+		}
+		all[flag] = l
+	}
+	return all, nil
+}
+
+// begin announces a server that is loaded, serves what is beside the API, and opens the page.
+func (s *serveCommand) begin(
+	server *serve.Server, listeners map[string]net.Listener, secure bool, background *sync.WaitGroup, logger *slog.Logger,
+) {
+	api, scheme := listeners["listen"], "http://"
+	switch {
+	case api.Addr().Network() == "unix":
+		scheme = ""
+	case secure:
+		scheme = "https://"
+	}
+	at := scheme + reachableAt(flagAddress(api))
+	s.announce(show.Name(s.opt.Name), at)
+	if l := listeners["wyoming"]; l != nil {
+		background.Go(func() {
+			if err := server.ServeWyoming(l); err != nil {
+				logger.Error("the Wyoming protocol is no longer served", "error", err)
+			}
+		})
+		s.announce("Wyoming", flagAddress(l))
+	}
+	if l := listeners["metrics"]; l != nil {
+		background.Go(func() { (&http.Server{Handler: server.Metrics(), ReadHeaderTimeout: time.Minute}).Serve(l) })
+		s.announce("metrics", flagAddress(l))
+	}
+	if a, tcp := api.Addr().(*net.TCPAddr); tcp && a.IP.IsLoopback() && s.hasDesktop() {
+		openBrowser(at)
+	}
 }
 
 // announce writes what is served where, whatever the level of the log. Readers of a JSON log need JSON.
