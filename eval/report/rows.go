@@ -83,47 +83,40 @@ func (c *Comparison) errorSentence(all string) string {
 type row = [2]string
 
 // lines returns the comparison as labels and values.
-func (c *Comparison) lines() []row {
-	name := c.Names
-	l := []row{{"verdict", c.sentence()}}
-	other := c.foreign || c.runs.Baseline.ModelID != c.runs.Assisted.ModelID // the sentence has the change
-	if c.Change != nil && !other {
-		l = append(l, row{"WER change", c.Change.points()})
-	}
-	for _, g := range c.Groups {
-		if c.Change != nil {
-			l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
+func (c *Comparison) lines() (l []row) {
+	add := func(label string, shown bool, value string) {
+		if shown {
+			l = append(l, row{label, value})
 		}
 	}
-	if !other {
-		l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
-			show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
-			show.Count(c.Utterances))})
+	name, b := c.Names, c.Batch
+	other := c.foreign || c.runs.Baseline.ModelID != c.runs.Assisted.ModelID // the sentence has the change
+	add("verdict", true, c.sentence())
+	if c.Change != nil {
+		add("WER change", !other, c.Change.points())
+		for _, g := range c.Groups {
+			add("  "+cmp.Or(g.Name, "(none)"), true, g.points())
+		}
 	}
+	add("identical", !other, fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens),
+		show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances)))
 	if c.WER != nil {
-		l = append(l, row{"WER", fmt.Sprintf("%s %s, %s %s",
-			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
+		add("WER", true, fmt.Sprintf("%s %s, %s %s",
+			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted))
 	}
-	if c.Unpaired > 0 {
-		l = append(l, row{"unpaired",
-			show.Some(c.Unpaired, "utterance") + " in one set only: shards of the other are missing"})
-	}
+	add("unpaired", c.Unpaired > 0, show.Some(c.Unpaired, "utterance")+" in one set only: shards of the other are missing")
 	if !c.foreign {
 		l = append(l, c.speeds()...)
 	}
-	if b := c.Batch; b.Size > 1 {
-		l = append(l, row{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second %s, %.1f %s",
-			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
-	}
-	if c.Acceptance.Drafted > 0 {
-		l = append(l, row{"acceptance", c.acceptance()}, row{"rounds", c.rounds()})
-	}
+	add("batch", b.Size > 1, fmt.Sprintf("%d utterances at a time: %.1f tokens a second %s, %.1f %s",
+		b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted))
+	add("acceptance", c.Acceptance.Drafted > 0, c.acceptance())
+	add("rounds", c.Acceptance.Drafted > 0, c.rounds())
 	if c.Predicted != nil {
-		l = append(l, row{"theory",
-			show.Times(*c.Predicted) + " in decoding, from α and the times of passes and drafts measured"})
+		add("theory", true, show.Times(*c.Predicted)+" in decoding, from α and the times of passes and drafts measured")
 	}
 	if c.BreakEven != nil {
-		l = append(l, row{"break-even", c.breakEven()})
+		add("break-even", true, c.breakEven())
 	}
 	return append(l, c.warnings()...)
 }
