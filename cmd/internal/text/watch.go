@@ -70,7 +70,7 @@ func Watch(e cli.Env) *cobra.Command {
 }
 
 func (w *watchCommand) watch(ctx context.Context, args []string) error {
-	w.root, w.skip, w.seen, w.reported = args[0], true, map[string]fileState{}, map[string]bool{}
+	w.root, w.seen, w.reported = args[0], map[string]fileState{}, map[string]bool{}
 	switch st, err := os.Stat(w.root); {
 	case err != nil:
 		return cli.Usagef("%s: there is no such directory", show.Name(w.root))
@@ -183,6 +183,7 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 // outputDir returns where the outputs of a file go. A link that leads out of the directory is an error.
 func (w *watchCommand) outputDir(name string) (*outputDir, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
+	w.skip = true // what exists is done
 	return w.newOutputDir(w.names), err
 }
 
