@@ -124,7 +124,7 @@ func (a *analyzer) transform() {
 	}
 	kernel.Squares(a.power[:], a.sums[0][:], a.sums[1][:], a.sums[2][:], a.sums[3][:])
 	for i, b := range a.bands {
-		kernel.Chain(row(a.mel, i), b.weights, a.power[b.first*blockFrames:])
+		kernel.Chains(row(a.mel, i), b.weights, 1, a.power[b.first*blockFrames:][:len(b.weights)*blockFrames])
 	}
 }
 

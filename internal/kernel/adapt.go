@@ -37,17 +37,6 @@ func byRows[W, S, X any](tile asmRows[S, X], most, step int) rowsFunc[S, X, W] {
 	}
 }
 
-// chainWith returns a chain function that uses tile.
-func chainWith(tile asmRows[float32, float32]) func(dst, w, x []float32) {
-	return func(dst, w, x []float32) {
-		clear(dst)
-		if len(w) > 0 {
-			_ = x[len(w)*panel-1]
-			tile(&dst[:panel][0], &w[0], 0, (*byte)(unsafe.Pointer(&x[0])), len(w), 0, 0, 1)
-		}
-	}
-}
-
 // byDepth wraps a tileFunc that reads its weights several times. It passes step k of them
 // at a time, so few that they stay in the first-level cache. Up to most rows, but not one
 // alone, prefetch the next.
@@ -70,10 +59,10 @@ const (
 // int8ByDepth is byDepth for bytes.
 func int8ByDepth(tile tileInt8Func) tileInt8Func { return byDepth(int8Step, manyRows-1, tile) }
 
-// widenHalfWith returns a widenHalfFunc that uses f for multiples of sixteen.
+// widenHalfWith returns a widenHalfFunc that uses f for multiples of panel.
 func widenHalfWith(f func(dst *float32, src *byte, n int)) widenHalfFunc {
 	return func(dst []float32, src []byte) {
-		n := len(dst) &^ 15
+		n := len(dst) &^ (panel - 1)
 		widenHalfRef(dst[n:], src[2*n:])
 		if n > 0 {
 			_ = src[2*n-1]
@@ -82,10 +71,11 @@ func widenHalfWith(f func(dst *float32, src *byte, n int)) widenHalfFunc {
 	}
 }
 
-func widenWith(f func(dst *float32, w *byte, n int)) func(dst []float32, w []uint16) {
+// widenWith returns a function of tileKernels that uses f.
+func widenWith(f func(dst *float32, src *byte, n int)) func(dst []float32, w []uint16) {
 	return func(dst []float32, w []uint16) {
-		if n := len(w) / panel; n > 0 {
-			f(&dst[:len(w)][0], (*byte)(unsafe.Pointer(&w[0])), n)
+		if n := len(w); n > 0 {
+			f(&dst[:n][0], (*byte)(unsafe.Pointer(&w[0])), n)
 		}
 	}
 }
@@ -103,21 +93,21 @@ func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFun
 }
 
 // inSquares transposes rows of from, stride apart, to columns: by f multiples of square rows and
-// of eight columns, by rest the others. An element takes size places in from, and wide in to.
+// of eight columns, by rest the others. An element takes size places.
 func inSquares[D, S any](
-	to []D, from []S, stride, rows, cols, square, size, wide int,
+	to []D, from []S, stride, rows, cols, square, size int,
 	f func(to *D, from *S, rows, cols int), rest func(to []D, from []S, rows, cols int),
 ) {
 	m, n := rows&^(square-1), cols&^7
 	if m > 0 && n > 0 {
-		_, _ = from[(m-1)*stride+size*n-1], to[wide*((n-1)*panel+m)-1]
+		_, _ = from[(m-1)*stride+size*n-1], to[size*((n-1)*panel+m)-1]
 		f(&to[0], &from[0], m, n)
 	}
 	if m > 0 && n < cols {
-		rest(to[wide*n*panel:], from[size*n:], m, cols-n)
+		rest(to[size*n*panel:], from[size*n:], m, cols-n)
 	}
 	if m < rows && cols > 0 {
-		rest(to[wide*m:], from[m*stride:], rows-m, cols)
+		rest(to[size*m:], from[m*stride:], rows-m, cols)
 	}
 }
 
@@ -125,22 +115,19 @@ func inSquares[D, S any](
 // columns.
 func transposeWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) transposeWordsFunc {
 	return func(to, from []byte, stride, rows, cols int, flip uint32) {
-		inSquares(to, from, stride, rows, cols, 8, 4, 4,
+		inSquares(to, from, stride, rows, cols, 8, 4,
 			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols, int(flip)) },
 			func(to, from []byte, rows, cols int) { transposeWordsRef(to, from, stride, rows, cols, flip) })
 	}
 }
 
-// transposeHalvesWith returns a function that transposes elements of two bytes, which take wide
-// bytes at their destination: by f for multiples of sixteen rows and eight columns, by
-// ref for the rest.
-func transposeHalvesWith(
-	f func(to, from *byte, stride, rows, cols int), wide int, ref transposeHalvesFunc,
-) transposeHalvesFunc {
+// transposeHalvesWith returns a transposeHalvesFunc that uses f for multiples of sixteen rows and
+// eight columns.
+func transposeHalvesWith(f func(to, from *byte, stride, rows, cols int)) transposeHalvesFunc {
 	return func(to, from []byte, stride, rows, cols int) {
-		inSquares(to, from, stride, rows, cols, 16, 2, wide,
+		inSquares(to, from, stride, rows, cols, 16, 2,
 			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols) },
-			func(to, from []byte, rows, cols int) { ref(to, from, stride, rows, cols) })
+			func(to, from []byte, rows, cols int) { transposeHalvesRef(to, from, stride, rows, cols) })
 	}
 }
 
@@ -179,7 +166,7 @@ func transposeWith(
 			return
 		}
 		_, _ = x[(rows-1)*stride+cols-1], dst[(cols-1)*panelKeys+rows-1]
-		inSquares(dst, x, stride, rows, cols, 8, 1, 1,
+		inSquares(dst, x, stride, rows, cols, 8, 1,
 			func(dst *uint16, x *float32, rows, cols int) { f(dst, x, 4*stride, rows, cols) },
 			func(dst []uint16, x []float32, rows, cols int) { rest(dst, x, stride, rows, cols) })
 	}

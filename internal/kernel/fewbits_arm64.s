@@ -2930,55 +2930,6 @@ loop4:
 below1:
 	RET
 
-// func packNibblesNEON(to, from *byte, stride, n int) 
-TEXT ·packNibblesNEON(SB), NOSPLIT, $0-32
-	MOVD to+0(FP), R0
-	MOVD from+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD n+24(FP), R3
-	WORD $0x4f00e5f0 // movi v16.16b, #15
-loop1:
-	WORD $0x4cc27020 // ld1 { v0.16b }, [x1], x2
-	WORD $0x6f0c0404 // ushr v4.16b, v0.16b, #4
-	WORD $0x4e301c00 // and v0.16b, v0.16b, v16.16b
-	WORD $0x4e047808 // zip2 v8.16b, v0.16b, v4.16b
-	WORD $0x4e043800 // zip1 v0.16b, v0.16b, v4.16b
-	WORD $0x6f0c5500 // sli v0.16b, v8.16b, #4
-	WORD $0x4cc27021 // ld1 { v1.16b }, [x1], x2
-	WORD $0x6f0c0425 // ushr v5.16b, v1.16b, #4
-	WORD $0x4e301c21 // and v1.16b, v1.16b, v16.16b
-	WORD $0x4e057829 // zip2 v9.16b, v1.16b, v5.16b
-	WORD $0x4e053821 // zip1 v1.16b, v1.16b, v5.16b
-	WORD $0x6f0c5521 // sli v1.16b, v9.16b, #4
-	WORD $0x4cc27022 // ld1 { v2.16b }, [x1], x2
-	WORD $0x6f0c0446 // ushr v6.16b, v2.16b, #4
-	WORD $0x4e301c42 // and v2.16b, v2.16b, v16.16b
-	WORD $0x4e06784a // zip2 v10.16b, v2.16b, v6.16b
-	WORD $0x4e063842 // zip1 v2.16b, v2.16b, v6.16b
-	WORD $0x6f0c5542 // sli v2.16b, v10.16b, #4
-	WORD $0x4cc27023 // ld1 { v3.16b }, [x1], x2
-	WORD $0x6f0c0467 // ushr v7.16b, v3.16b, #4
-	WORD $0x4e301c63 // and v3.16b, v3.16b, v16.16b
-	WORD $0x4e07786b // zip2 v11.16b, v3.16b, v7.16b
-	WORD $0x4e073863 // zip1 v3.16b, v3.16b, v7.16b
-	WORD $0x6f0c5563 // sli v3.16b, v11.16b, #4
-	WORD $0x4e812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4e816806 // trn2 v6.4s, v0.4s, v1.4s
-	WORD $0x4e832845 // trn1 v5.4s, v2.4s, v3.4s
-	WORD $0x4e836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4ec52888 // trn1 v8.2d, v4.2d, v5.2d
-	WORD $0x4ec5688a // trn2 v10.2d, v4.2d, v5.2d
-	WORD $0x4ec728c9 // trn1 v9.2d, v6.2d, v7.2d
-	WORD $0x4ec768cb // trn2 v11.2d, v6.2d, v7.2d
-	WORD $0x3d800008 // str q8, [x0]
-	WORD $0x3d804009 // str q9, [x0, #256]
-	WORD $0x3d80800a // str q10, [x0, #512]
-	WORD $0x3d80c00b // str q11, [x0, #768]
-	ADD $16, R0, R0
-	SUBS $4, R3, R3
-	BNE loop1
-	RET
-
 // func nibblesNEON(dst, codes, zeros *byte, groups, ahead int) 
 TEXT ·nibblesNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0

@@ -14,7 +14,7 @@ import (
 func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	f, groups := m.grouped, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
-	width, pack := stride/groups, use.packing.nibbles
+	width, pack := stride/groups, packNibbles
 	if m.powers() {
 		pack = packSixes
 	}
@@ -46,27 +46,12 @@ func packPowers(to, from []byte, n, groups int, unit byte) {
 // packZeros transposes n rows of codes of four bits, the lower half of a byte first, and
 // takes them from zero, which is at least 15.
 func packZeros(to, from []byte, n, groups int, zero byte) {
-	const ones = 0x0101010101010101
-	stride, all := (groups+1)/2, uint64(zero)*ones
+	stride := (groups + 1) / 2
 	for i := range n {
-		row, g := from[i*stride:][:stride], 0
-		for ; len(row) >= 8; g, row = g+16, row[8:] {
-			x := binary.LittleEndian.Uint64(row)
-			putPairs(to[g*panel+i:], all-x&(15*ones))
-			putPairs(to[(g+1)*panel+i:], all-x>>4&(15*ones))
-		}
-		for ; g < groups; g++ {
-			to[g*panel+i] = zero - row[0]>>(g&1*4)&15
-			row = row[g&1:]
+		for g := range groups {
+			to[g*panel+i] = zero - from[i*stride+g/2]>>(g%2*4)&15
 		}
 	}
-}
-
-// putPairs writes the bytes of v to a column, to one group of each pair.
-func putPairs(to []byte, v uint64) {
-	to = to[:14*panel+1]
-	to[0], to[2*panel], to[4*panel], to[6*panel] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-	to[8*panel], to[10*panel], to[12*panel], to[14*panel] = byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56)
 }
 
 // In an expanded group of a panel a column is eight words of four weights, 256 bytes

@@ -29,16 +29,6 @@ func Chains(dst, w []float32, rows int, x []float32) {
 	use.tiles.f32(dst, w, len(x)/Lanes, rows, x, hint{})
 }
 
-// Chain is Chains for one row, if it is short: no rows have to be cut into groups.
-func Chain(dst, w, x []float32) { use.vector.chain(dst[:Lanes], w, x[:len(w)*Lanes]) }
-
-func chainRef(dst, w, x []float32) {
-	clear(dst)
-	for k, v := range w {
-		addScaled(dst, v, x[k*Lanes:][:Lanes])
-	}
-}
-
 // Fold adds and subtracts mirrored rows of Lanes, and keeps those with even and odd numbers
 // apart. With 2·n rows in x, for i < n
 //

@@ -129,19 +129,6 @@ func TestScaleLogMel(t *testing.T) {
 	})
 }
 
-func TestChain(t *testing.T) {
-	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		if n > 20 {
-			return
-		}
-		w, x, got := random(rng, n, f), random(rng, n*Lanes, f), random(rng, Lanes, f)
-		want := got.clone()
-		chainRef(want.x, w.x, x.x)
-		ops.chain(got.x, w.x, x.x)
-		compare(t, f.name, got, want)
-	})
-}
-
 // TestChains: whatever was in dst, each sum is a chain from +0 in order.
 func TestChains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))

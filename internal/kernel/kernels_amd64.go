@@ -20,7 +20,7 @@ func setAVX2() set {
 		tiles: tileKernels{
 			f32:   byDepth(floatStep, fewRows, byRows[float32](tileF32AVX2, 6, 1)),
 			f16:   byDepth(floatStep, fewRows, byRows[uint16](tileF16AVX2, 6, 1)),
-			widen: widenWith(widenF16AVX2),
+			widen: widenWith(widenHalfAVX2),
 			store: finishFull(storeSumsAVX2, storeSumsRef),
 			add:   finishFull(addSumsAVX2, addSumsRef),
 		},
@@ -50,13 +50,11 @@ func setAVX2() set {
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfAVX2),
 			words:     transposeWordsWith(transposeWordsAVX2),
-			halves:    transposeHalvesWith(transposeHalvesAVX2, 2, transposeHalvesRef),
-			wide:      transposeHalvesWith(widenHalvesAVX2, 4, widenHalvesRef),
-			nibbles:   packNibbles,
+			halves:    transposeHalvesWith(transposeHalvesAVX2),
 		},
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
-			log10: vecLog10AVX2, chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2,
+			log10: vecLog10AVX2, fold: vecFoldAVX2, squares: vecSquaresAVX2,
 			maxInto: vecMaxIntoAVX2, scaleLogMel: vecScaleLogMelAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
@@ -83,14 +81,14 @@ func setAVX512(s set) set {
 	s.tiles = tileKernels{
 		f32:   byRows[float32](tileF32AVX512, 6, 1),
 		f16:   byRows[uint16](tileF16AVX512, 6, 1),
-		widen: widenWith(widenF16AVX512),
+		widen: widenWith(widenHalfAVX512),
 		store: finishFull(storeSumsAVX512, storeSumsRef),
 		add:   finishFull(addSumsAVX512, addSumsRef),
 	}
 	s.attend = attendOps{f32: attendByRows(attendF32AVX512, 0), f16: attendByRows(attendF16AVX512, 0)}
 	v := &s.vector
 	v.add, v.gelu, v.norm, v.max, v.expSum = vecAddAVX512, vecGeluAVX512, vecNormAVX512, vecMaxAVX512, vecExpSumAVX512
-	v.log10, v.chain, v.div, v.scale = vecLog10AVX512, chainWith(tileF32AVX512), vecDivAVX512, vecScaleAVX512
+	v.log10, v.div, v.scale = vecLog10AVX512, vecDivAVX512, vecScaleAVX512
 	s.ceilings = ceilingKernels{
 		fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX2, dotPerRound: 8 * 16,
 		vector: vectorPeakAVX512, vectorPerRound: 24 * 16, read: readWith(readAVX512),

@@ -472,25 +472,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func widenHalfAVX2(dst *float32, src *byte, n int)
-// Requires: AVX, F16C
-TEXT ·widenHalfAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-loop:
-	VCVTPH2PS (CX), Y0
-	VCVTPH2PS 16(CX), Y1
-	VMOVUPS   Y0, (AX)
-	VMOVUPS   Y1, 32(AX)
-	ADDQ      $0x20, CX
-	ADDQ      $0x40, AX
-	SUBQ      $0x10, DX
-	JNZ       loop
-	VZEROUPPER
-	RET
-
 // func transposeWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip int)
 // Requires: AVX, AVX2
 TEXT ·transposeWordsAVX2(SB), NOSPLIT, $0-48
@@ -728,133 +709,6 @@ square:
 	LEAQ           (R11)(AX*8), R11
 	LEAQ           (R11)(AX*8), R11
 	ADDQ           $0x20, R10
-	SUBQ           $0x10, R12
-	JNZ            rows
-	VZEROUPPER
-	RET
-
-// func widenHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)
-// Requires: AVX, AVX2, F16C
-TEXT ·widenHalvesAVX2(SB), NOSPLIT, $0-40
-	MOVQ stride+16(FP), AX
-	LEAQ (AX)(AX*2), R8
-	LEAQ (AX)(AX*4), R9
-	MOVQ to+0(FP), R10
-	MOVQ from+8(FP), R11
-	MOVQ rows+24(FP), R12
-
-rows:
-	MOVQ R11, CX
-	MOVQ R10, R13
-	MOVQ cols+32(FP), DI
-
-square:
-	LEAQ           (CX)(R8*2), BX
-	LEAQ           (CX)(AX*8), DX
-	LEAQ           (DX)(R8*2), SI
-	VBROADCASTI128 (CX), Y0
-	VINSERTI128    $0x01, (DX), Y0, Y0
-	VBROADCASTI128 (CX)(AX*1), Y1
-	VINSERTI128    $0x01, (DX)(AX*1), Y1, Y1
-	VPUNPCKLWD     Y1, Y0, Y0
-	VBROADCASTI128 (CX)(AX*2), Y1
-	VINSERTI128    $0x01, (DX)(AX*2), Y1, Y1
-	VBROADCASTI128 (CX)(R8*1), Y2
-	VINSERTI128    $0x01, (DX)(R8*1), Y2, Y2
-	VPUNPCKLWD     Y2, Y1, Y1
-	VBROADCASTI128 (CX)(AX*4), Y2
-	VINSERTI128    $0x01, (DX)(AX*4), Y2, Y2
-	VBROADCASTI128 (CX)(R9*1), Y3
-	VINSERTI128    $0x01, (DX)(R9*1), Y3, Y3
-	VPUNPCKLWD     Y3, Y2, Y2
-	VBROADCASTI128 (BX), Y3
-	VINSERTI128    $0x01, (SI), Y3, Y3
-	VBROADCASTI128 (BX)(AX*1), Y4
-	VINSERTI128    $0x01, (SI)(AX*1), Y4, Y4
-	VPUNPCKLWD     Y4, Y3, Y3
-	VPUNPCKLDQ     Y1, Y0, Y4
-	VPUNPCKHDQ     Y1, Y0, Y0
-	VPUNPCKLDQ     Y3, Y2, Y1
-	VPUNPCKHDQ     Y3, Y2, Y2
-	VPUNPCKLQDQ    Y1, Y4, Y3
-	VPUNPCKHQDQ    Y1, Y4, Y1
-	VPUNPCKLQDQ    Y2, Y0, Y4
-	VPUNPCKHQDQ    Y2, Y0, Y0
-	VEXTRACTI128   $0x01, Y3, X2
-	VCVTPH2PS      X3, Y3
-	VCVTPH2PS      X2, Y2
-	VMOVUPS        Y3, (R13)
-	VMOVUPS        Y2, 32(R13)
-	VEXTRACTI128   $0x01, Y1, X2
-	VCVTPH2PS      X1, Y1
-	VCVTPH2PS      X2, Y2
-	VMOVUPS        Y1, 256(R13)
-	VMOVUPS        Y2, 288(R13)
-	VEXTRACTI128   $0x01, Y4, X1
-	VCVTPH2PS      X4, Y2
-	VCVTPH2PS      X1, Y1
-	VMOVUPS        Y2, 512(R13)
-	VMOVUPS        Y1, 544(R13)
-	VEXTRACTI128   $0x01, Y0, X1
-	VCVTPH2PS      X0, Y0
-	VCVTPH2PS      X1, Y1
-	VMOVUPS        Y0, 768(R13)
-	VMOVUPS        Y1, 800(R13)
-	VBROADCASTI128 (CX), Y0
-	VINSERTI128    $0x01, (DX), Y0, Y0
-	VBROADCASTI128 (CX)(AX*1), Y1
-	VINSERTI128    $0x01, (DX)(AX*1), Y1, Y1
-	VPUNPCKHWD     Y1, Y0, Y0
-	VBROADCASTI128 (CX)(AX*2), Y1
-	VINSERTI128    $0x01, (DX)(AX*2), Y1, Y1
-	VBROADCASTI128 (CX)(R8*1), Y2
-	VINSERTI128    $0x01, (DX)(R8*1), Y2, Y2
-	VPUNPCKHWD     Y2, Y1, Y1
-	VBROADCASTI128 (CX)(AX*4), Y2
-	VINSERTI128    $0x01, (DX)(AX*4), Y2, Y2
-	VBROADCASTI128 (CX)(R9*1), Y3
-	VINSERTI128    $0x01, (DX)(R9*1), Y3, Y3
-	VPUNPCKHWD     Y3, Y2, Y2
-	VBROADCASTI128 (BX), Y3
-	VINSERTI128    $0x01, (SI), Y3, Y3
-	VBROADCASTI128 (BX)(AX*1), Y4
-	VINSERTI128    $0x01, (SI)(AX*1), Y4, Y4
-	VPUNPCKHWD     Y4, Y3, Y3
-	VPUNPCKLDQ     Y1, Y0, Y4
-	VPUNPCKHDQ     Y1, Y0, Y0
-	VPUNPCKLDQ     Y3, Y2, Y1
-	VPUNPCKHDQ     Y3, Y2, Y2
-	VPUNPCKLQDQ    Y1, Y4, Y3
-	VPUNPCKHQDQ    Y1, Y4, Y1
-	VPUNPCKLQDQ    Y2, Y0, Y4
-	VPUNPCKHQDQ    Y2, Y0, Y0
-	VEXTRACTI128   $0x01, Y3, X2
-	VCVTPH2PS      X3, Y3
-	VCVTPH2PS      X2, Y2
-	VMOVUPS        Y3, 1024(R13)
-	VMOVUPS        Y2, 1056(R13)
-	VEXTRACTI128   $0x01, Y1, X2
-	VCVTPH2PS      X1, Y1
-	VCVTPH2PS      X2, Y2
-	VMOVUPS        Y1, 1280(R13)
-	VMOVUPS        Y2, 1312(R13)
-	VEXTRACTI128   $0x01, Y4, X1
-	VCVTPH2PS      X4, Y2
-	VCVTPH2PS      X1, Y1
-	VMOVUPS        Y2, 1536(R13)
-	VMOVUPS        Y1, 1568(R13)
-	VEXTRACTI128   $0x01, Y0, X1
-	VCVTPH2PS      X0, Y0
-	VCVTPH2PS      X1, Y1
-	VMOVUPS        Y0, 1792(R13)
-	VMOVUPS        Y1, 1824(R13)
-	ADDQ           $0x10, CX
-	ADDQ           $0x00000800, R13
-	SUBQ           $0x08, DI
-	JNZ            square
-	LEAQ           (R11)(AX*8), R11
-	LEAQ           (R11)(AX*8), R11
-	ADDQ           $0x40, R10
 	SUBQ           $0x10, R12
 	JNZ            rows
 	VZEROUPPER
@@ -3142,11 +2996,11 @@ done1:
 	VZEROUPPER
 	RET
 
-// func widenF16AVX512(dst *float32, w *byte, n int)
+// func widenHalfAVX512(dst *float32, src *byte, n int)
 // Requires: AVX, AVX512F
-TEXT ·widenF16AVX512(SB), NOSPLIT, $0-24
+TEXT ·widenHalfAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
-	MOVQ w+8(FP), CX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 loop:
@@ -3160,7 +3014,7 @@ loop:
 	VMOVUPS   Z0, 192(AX)
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
-	SUBQ      $0x01, DX
+	SUBQ      $0x40, DX
 	JNZ       loop
 	VZEROUPPER
 	RET
@@ -18747,11 +18601,11 @@ done1:
 	VZEROUPPER
 	RET
 
-// func widenF16AVX2(dst *float32, w *byte, n int)
+// func widenHalfAVX2(dst *float32, src *byte, n int)
 // Requires: AVX, F16C
-TEXT ·widenF16AVX2(SB), NOSPLIT, $0-24
+TEXT ·widenHalfAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
-	MOVQ w+8(FP), CX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
 loop:
@@ -18773,7 +18627,7 @@ loop:
 	VMOVUPS   Y0, 224(AX)
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
-	SUBQ      $0x01, DX
+	SUBQ      $0x40, DX
 	JNZ       loop
 	VZEROUPPER
 	RET

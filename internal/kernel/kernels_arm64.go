@@ -35,12 +35,11 @@ func setsOfArch() []set {
 
 // setNEON returns the kernels for every processor.
 func setNEON() set {
-	floats := byDepth(floatStep, fewRows, byRowsNEON(tileF32NEON, tileF32Ref))
 	return set{
 		tiles: tileKernels{
-			f32:   floats,
+			f32:   byDepth(floatStep, fewRows, byRowsNEON(tileF32NEON, tileF32Ref)),
 			f16:   byDepth(floatStep, fewRows, byRowsNEON(tileF16NEON, tileF16Ref)),
-			widen: widenWith(widenF16NEON),
+			widen: widenWith(widenHalfNEON),
 			store: finishFull(storeSumsNEON, storeSumsRef),
 			add:   finishFull(addSumsNEON, addSumsRef),
 		},
@@ -62,17 +61,12 @@ func setNEON() set {
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef,
-			wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
 			add: byStep(4, addNEON, addRef), maxInto: byStep(4, maxIntoNEON, maxIntoRef),
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: geluOfNEON, norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
 			log10: byNumber(4, log10NEON, log10Ref), fold: foldOfNEON, squares: squaresOfNEON, dots: dotsOfNEON,
-			chain: func(dst, w, x []float32) {
-				clear(dst)
-				floats(dst, w, len(w), 1, x, hint{})
-			},
 			scaleLogMel: byNumber(4, func(to, x *float32, n int, least float32) {
 				scaleLogMelNEON(to, x, n, least, 4)
 			}, scaleLogMelRef),
@@ -219,18 +213,6 @@ func weightsNEON(dst []byte, unit, x, scale []float32, m float32, row *[weightBl
 		roundBytesNEON(&to[0], &row[0], len(to), inverse)
 	}
 	return p.sum()
-}
-
-// packNibblesOfNEON is packNibbles.
-func packNibblesOfNEON(to, from []byte, c, n, stride int) {
-	whole := n &^ 3
-	if whole > 0 {
-		_, _ = to[3*4*panel+4*(c+whole)-1], from[(whole-1)*stride+groupSize/2-1]
-		packNibblesNEON(&to[4*c], &from[0], stride, whole)
-	}
-	if whole < n {
-		packNibbles(to, from[whole*stride:], c+whole, n-whole, stride)
-	}
 }
 
 // transposeWordsOfNEON is transposeWordsRef.

@@ -3926,8 +3926,8 @@ loop2:
 	BNE loop1
 	RET
 
-// func widenF16NEON(dst *float32, w *byte, n int) 
-TEXT ·widenF16NEON(SB), NOSPLIT, $0-24
+// func widenHalfNEON(dst *float32, w *byte, n int) 
+TEXT ·widenHalfNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD w+8(FP), R1
 	MOVD n+16(FP), R2
@@ -3972,27 +3972,7 @@ loop1:
 	WORD $0x4e2179ce // fcvtl2 v14.4s, v14.8h
 	WORD $0x3c81040f // str q15, [x0], #16
 	WORD $0x3c81040e // str q14, [x0], #16
-	SUBS $1, R2, R2
-	BNE loop1
-	RET
-
-// func widenHalfNEON(dst *float32, w *byte, n int) 
-TEXT ·widenHalfNEON(SB), NOSPLIT, $0-24
-	MOVD dst+0(FP), R0
-	MOVD w+8(FP), R1
-	MOVD n+16(FP), R2
-loop1:
-	WORD $0x3cc10420 // ldr q0, [x1], #16
-	WORD $0x0e217801 // fcvtl v1.4s, v0.4h
-	WORD $0x4e217800 // fcvtl2 v0.4s, v0.8h
-	WORD $0x3c810401 // str q1, [x0], #16
-	WORD $0x3c810400 // str q0, [x0], #16
-	WORD $0x3cc10422 // ldr q2, [x1], #16
-	WORD $0x0e217843 // fcvtl v3.4s, v2.4h
-	WORD $0x4e217842 // fcvtl2 v2.4s, v2.8h
-	WORD $0x3c810403 // str q3, [x0], #16
-	WORD $0x3c810402 // str q2, [x0], #16
-	SUBS $16, R2, R2
+	SUBS $64, R2, R2
 	BNE loop1
 	RET
 

@@ -64,7 +64,6 @@ var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 type packer struct {
 	rows   []byte // stride bytes apart
 	stride int
-	widen  bool // rows are binary16, to become float32
 	staged []byte
 	wide   []float32
 }
@@ -100,11 +99,8 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 // stage sets rows to elements k … k+count-1 of the rows of w, in the format of m.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
-	asIs := littleEndian && FormatOf(w.DType) == m.format && w.DType.Size() == size // nothing to convert
-	f.widen = m.format == precision.F32 && w.DType == tensor.F16
-	if asIs || f.widen {
-		source := w.DType.Size()
-		f.rows, f.stride = w.Data[k*source:], m.in*source
+	if littleEndian && FormatOf(w.DType) == m.format && w.DType.Size() == size { // nothing to convert
+		f.rows, f.stride = w.Data[k*size:], m.in*size
 		return nil
 	}
 	f.staged = Resize(f.staged, panel*transposeBytes)
@@ -247,10 +243,6 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 func (f *packer) transpose(m *Matrix, to []byte, c, n, count int) {
 	switch m.format {
 	case precision.F32:
-		if f.widen {
-			use.packing.wide(to[4*c:], f.rows, f.stride, n, count)
-			return
-		}
 		use.packing.words(to[4*c:], f.rows, f.stride, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += transposeBytes {

@@ -264,42 +264,6 @@ func TestPackTranspose(t *testing.T) {
 	})
 }
 
-// TestPackWide holds the transposition of binary16 to float32 against its definition.
-func TestPackWide(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 2))
-	forSets(t, func(t *testing.T) {
-		for rows := range panel + 1 {
-			for _, cols := range []int{0, 1, 3, 7, 8, 9, 16, 29, 120} {
-				testPackWide(t, rng, use.packing.wide, rows, cols)
-			}
-		}
-	})
-}
-
-func testPackWide(t *testing.T, rng *rand.Rand, wide widenHalvesFunc, rows, cols int) {
-	t.Helper()
-	const canary = 0xa5
-	stride := 2*cols + rng.IntN(5)
-	from := make([]byte, 1+max(0, (rows-1)*stride+2*cols))[1:] // unaligned
-	need := 0
-	if rows > 0 && cols > 0 {
-		need = 4 * ((cols-1)*panel + rows)
-	}
-	got := bytes.Repeat([]byte{canary}, need+64)
-	want := slices.Clone(got)
-	for r := range rows {
-		for k := range cols {
-			x := tensor.F16Bits(float32(rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-28)))) // subnormal ones, too
-			binary.LittleEndian.PutUint16(from[r*stride+2*k:], x)
-			view[float32](want[:need])[k*panel+r] = tensor.F16ToFloat32(x)
-		}
-	}
-	wide(got[:need], from, stride, rows, cols)
-	if !bytes.Equal(got, want) {
-		t.Fatalf("%d rows of %d binary16 are not transposed and widened", rows, cols)
-	}
-}
-
 func testPackTranspose(t *testing.T, rng *rand.Rand, transpose func(to, from []byte, stride, rows, cols int), size, rows, cols int, name string) {
 	t.Helper()
 	stride := cols*size + rng.IntN(5)

@@ -11,8 +11,6 @@ type packKernels struct {
 	widenHalf widenHalfFunc
 	words     transposeWordsFunc
 	halves    transposeHalvesFunc
-	wide      widenHalvesFunc
-	nibbles   func(to, from []byte, c, n, stride int) // packNibbles
 }
 
 // A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
@@ -28,10 +26,7 @@ type transposeWordsFunc = func(to, from []byte, stride, rows, cols int, flip uin
 // A transposeHalvesFunc does so for elements of two bytes, without flip.
 type transposeHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
-// A widenHalvesFunc does so for binary16 numbers, little-endian, which become float32.
-type widenHalvesFunc = func(to, from []byte, stride, rows, cols int)
-
-var packingRef = packKernels{widenHalfRef, transposeWordsRef, transposeHalvesRef, widenHalvesRef, packNibbles}
+var packingRef = packKernels{widenHalfRef, transposeWordsRef, transposeHalvesRef}
 
 func widenHalfRef(dst []float32, src []byte) {
 	tensor.Tensor{DType: tensor.F16, Data: src}.CopyTo(dst, 0) // from a table
@@ -81,19 +76,5 @@ func transpose4x4(to, from []byte, stride, cols int) {
 		le.PutUint64(p[step:], ab13&low|cd13<<32)
 		le.PutUint64(p[2*step:], ab02>>32|cd02&^low)
 		le.PutUint64(p[3*step:], ab13>>32|cd13&^low)
-	}
-}
-
-func widenHalvesRef(to, from []byte, stride, rows, cols int) {
-	var row [panel]float32
-	wide := view[float32](to)
-	for k := 0; k < cols; k += len(row) {
-		for r := range rows {
-			block := row[:min(len(row), cols-k)]
-			widenHalfRef(block, from[r*stride+2*k:][:2*len(block)])
-			for i, v := range block {
-				wide[(k+i)*panel+r] = v
-			}
-		}
 	}
 }

@@ -14,7 +14,6 @@ type vectorOps struct {
 	scale  func(dst, x []float32, by float32)
 
 	log10       func(dst, x []float32, floor float32)
-	chain       func(dst, w, x []float32)
 	fold        func(sum0, difference0, sum1, difference1, x, y []float32)
 	squares     func(dst, c0, c1, s0, s1 []float32)
 	maxInto     func(dst, x []float32)
@@ -33,7 +32,7 @@ type transposeNarrowFunc = func(dst []uint16, x []float32, stride, rows, cols in
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
-	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef,
+	div: divRef, scale: scaleRef, log10: log10Ref, fold: foldRef, squares: squaresRef,
 	maxInto: maxIntoRef, scaleLogMel: scaleLogMelRef, dots: dotsRef, narrow: narrowRef,
 	transposeNarrow: transposeNarrowRef,
 }

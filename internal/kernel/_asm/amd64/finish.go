@@ -33,18 +33,14 @@ func (s isa) held(m Mem) Op {
 	return v
 }
 
-// widen generates the conversion of n rows of a packed panel from binary16.
-func (s isa) widen() {
-	p := s.begin("widenF16", "(dst *float32, w *byte, n int)", "dst", "w", "n")
+// widenHalf generates widenHalfRef for n elements, a positive multiple of 64.
+func (s isa) widenHalf() {
+	p := s.begin("widenHalf", "(dst *float32, src *byte, n int)", "dst", "src", "n")
 	label("loop")
-	s.vectors(func(at int) {
-		v := s.vector()
-		VCVTPH2PS(Mem{Base: p[1], Disp: at / 2}, v)
-		VMOVUPS(v, Mem{Base: p[0], Disp: at})
-	})
+	s.vectors(func(at int) { VMOVUPS(s.floats(Mem{Base: p[1], Disp: at / 2}, true), Mem{Base: p[0], Disp: at}) })
 	ADDQ(U32(2*panel), p[1])
 	ADDQ(U32(4*panel), p[0])
-	repeat(1, p[2])
+	repeat(panel, p[2])
 }
 
 // finish generates the epilogue for all 64 columns; stride is in bytes.

@@ -19,16 +19,14 @@ func main() {
 	cpuid()
 	fetchRows()
 	ceilings()
-	widenHalf()
 	transposeWords()
 	transposeNarrow()
 	transposeHalves()
-	widenHalves()
 	for _, s := range []isa{wide, narrow} {
 		for _, w := range floats {
 			floatTiles(s, w)
 		}
-		s.widen()
+		s.widenHalf()
 		s.finish("storeSums")
 		s.finish("addSums")
 		s.maxAbs()

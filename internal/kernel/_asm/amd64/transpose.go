@@ -126,48 +126,26 @@ func transpose4x4(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 	return columns
 }
 
-// transposeHalves generates the transposition of elements of two bytes.
+// transposeHalves generates the transposition of elements of two bytes, sixteen rows of eight at
+// a time: words of two elements are transposed.
 func transposeHalves() {
 	transpose("transposeHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func() {}, func(s square) {
-		transposeSixteen(s, func(column int, v reg.VecVirtual) {
-			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
-		})
-	})
-}
-
-// widenHalves generates the transposition of binary16 to float32: columns are widened on
-// their way to memory, a cache line each.
-func widenHalves() {
-	transpose("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func() {}, func(s square) {
-		transposeSixteen(s, func(column int, v reg.VecVirtual) {
-			upper, low, high := XMM(), YMM(), YMM()
-			VEXTRACTI128(U8(1), v, upper)
-			VCVTPH2PS(v.AsX(), low) // exact
-			VCVTPH2PS(upper, high)
-			VMOVUPS(low, Mem{Base: s.to, Disp: column * 4 * panel})
-			VMOVUPS(high, Mem{Base: s.to, Disp: column*4*panel + 32})
-		})
-	})
-}
-
-// transposeSixteen transposes sixteen rows of eight elements of two bytes, and calls store for
-// each column: words of two elements are transposed.
-func transposeSixteen(s square, store func(column int, v reg.VecVirtual)) {
-	for side := range 2 { // columns 0 … 3, and 4 … 7
-		var rows [4]reg.VecVirtual // columns of two rows each
-		for i := range rows {
-			a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
-			rows[i] = YMM()
-			if side == 0 {
-				VPUNPCKLWD(b, a, rows[i])
-			} else {
-				VPUNPCKHWD(b, a, rows[i])
+		for side := range 2 { // columns 0 … 3, and 4 … 7
+			var rows [4]reg.VecVirtual // columns of two rows each
+			for i := range rows {
+				a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
+				rows[i] = YMM()
+				if side == 0 {
+					VPUNPCKLWD(b, a, rows[i])
+				} else {
+					VPUNPCKHWD(b, a, rows[i])
+				}
+			}
+			for i, v := range transpose4x4(rows) {
+				VMOVDQU(v, Mem{Base: s.to, Disp: (4*side + i) * 2 * panel})
 			}
 		}
-		for i, v := range transpose4x4(rows) {
-			store(4*side+i, v)
-		}
-	}
+	})
 }
 
 // cpuid generates the instruction of that name, for part of a leaf.
@@ -197,21 +175,6 @@ func fetchRows() {
 	DECQ(rows)
 	JNZ(ref("loop"))
 	RET()
-}
-
-// widenHalf generates widenHalfRef for n elements, a positive multiple of sixteen.
-func widenHalf() {
-	p := narrow.begin("widenHalf", "(dst *float32, src *byte, n int)", "dst", "src", "n")
-	dst, src, n := p[0], p[1], p[2]
-	label("loop")
-	low, high := YMM(), YMM()
-	VCVTPH2PS(Mem{Base: src}, low) // exact
-	VCVTPH2PS(Mem{Base: src, Disp: 16}, high)
-	VMOVUPS(low, Mem{Base: dst})
-	VMOVUPS(high, Mem{Base: dst, Disp: 32})
-	ADDQ(U8(32), src)
-	ADDQ(U8(64), dst)
-	repeat(16, n)
 }
 
 // narrowHalf rounds n elements, a positive multiple of eight, to binary16.

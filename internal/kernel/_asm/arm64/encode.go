@@ -143,7 +143,6 @@ func (f *fn) shlb(d, n vec, by int)  { f.shift(0x4f005400, "shl", "16b", 8+by, b
 func (f *fn) shld(d, n vec, by int)  { f.shift(0x4f005400, "shl", "2d", 64+by, by, d, n) }
 func (f *fn) sshr(d, n vec, by int)  { f.shift(0x4f000400, "sshr", "4s", 64-by, by, d, n) }
 func (f *fn) sshrb(d, n vec, by int) { f.shift(0x4f000400, "sshr", "16b", 16-by, by, d, n) }
-func (f *fn) slib(d, n vec, by int)  { f.shift(0x6f005400, "sli", "16b", 8+by, by, d, n) }
 func (f *fn) ushrb(d, n vec, by int) { f.shift(0x6f000400, "ushr", "16b", 16-by, by, d, n) }
 
 // Bytes to halves, and halves to words, the lower four and the upper four.
@@ -225,12 +224,9 @@ func (f *fn) pair(code uint32, name string, t, u vec, n reg, at int) {
 	f.word(code|uint32(at/16&127)<<15|uint32(u)<<10|at2(t, n), "%s q%d, q%d, [x%d, #%d]", name, int(t), int(u), int(n), at)
 }
 
-// ldrLane loads lane i, of 32 bits, and ld1Post all of t; both move their address by m.
+// ldrLane loads lane i, of 32 bits, and moves its address by m.
 func (f *fn) ldrLane(t vec, i int, n, m reg) {
 	f.word(0x0dc08000|uint32(i>>1)<<30|uint32(i&1)<<12|at3(t, n, m), "ld1 { %v.s }[%d], [x%d], x%d", t, i, int(n), int(m))
-}
-func (f *fn) ld1Post(t vec, n, m reg) {
-	f.word(0x4cc07000|at3(t, n, m), "ld1 { %v.16b }, [x%d], x%d", t, int(n), int(m))
 }
 
 // Loads from the sum of two registers.

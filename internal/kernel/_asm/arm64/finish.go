@@ -55,13 +55,13 @@ func (f *file) finishInt8(name string, gains bool) {
 	fn.ret()
 }
 
-// widen writes binary16 numbers as float32, unit of them for every step of n.
-func (f *file) widen(name string, unit, step int) {
+// widen writes binary16 numbers as float32, 64 at a time.
+func (f *file) widen(name string) {
 	fn, args := f.function(name, "dst *float32, w *byte, n int", "")
 	dst, w, n := args[0], args[1], args[2]
-	fn.loop(n, step, func() {
-		for j := 0; j < unit/8; j++ {
-			h, a := vec(2*(j&7)), vec(2*(j&7)+1)
+	fn.loop(n, 64, func() {
+		for j := range vec(8) {
+			h, a := 2*j, 2*j+1
 			fn.ldrPost(h, w, 16)
 			fn.fcvtl(a, h)
 			fn.fcvtl2(h, h)

@@ -172,39 +172,6 @@ func (t *groupTile) addScaled(p product) {
 	}
 }
 
-// packNibbles writes the packing of codes of four bits: the sixteen bytes of each of n columns, of
-// which byte i has codes 2i and 2i+1, become a word of four quads each, 256 bytes apart.
-func (f *file) packNibbles(name string) {
-	fn, args := f.function(name, "to, from *byte, stride, n int", "")
-	to, from, stride, n := args[0], args[1], args[2], args[3]
-	const low = vec(16)
-	fn.movib(low, 15)
-	fn.loop(n, 4, func() {
-		for c := range vec(4) {
-			even, odd, late := c, 4+c, 8+c
-			fn.ld1Post(even, from, stride)
-			fn.ushrb(odd, even, 4)
-			fn.and(even, even, low)
-			fn.zip2(bytes1, late, even, odd)
-			fn.zip1(bytes1, even, even, odd)
-			fn.slib(even, late, 4)
-		}
-		for i := range vec(2) {
-			fn.trn1(words, 4+i, 2*i, 2*i+1)
-			fn.trn2(words, 6+i, 2*i, 2*i+1)
-		}
-		for i := range vec(2) {
-			fn.trn1(doubles, 8+i, 4+2*i, 5+2*i)
-			fn.trn2(doubles, 10+i, 4+2*i, 5+2*i)
-		}
-		for k := range 4 {
-			fn.str(vec(8+k), to, 256*k)
-		}
-		fn.advance(16, to)
-	})
-	fn.ret()
-}
-
 // nibbles writes the expansion of groups of codes of four bits, to which zeros of columns are added.
 func (f *file) nibbles(name string) {
 	fn, args := f.function(name, "dst, codes, zeros *byte, groups, ahead int", "")

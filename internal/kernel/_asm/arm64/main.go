@@ -47,8 +47,7 @@ func matmul() *file {
 	f.pairColumns("pairColumnsNEON")
 	f.matrix("tileInt8x12I8MM", (*fn).smmla)
 	f.matrix("weighx12I8MM", (*fn).usmmla)
-	f.widen("widenF16NEON", 64, 1)
-	f.widen("widenHalfNEON", 16, 16)
+	f.widen("widenHalfNEON")
 	f.finish("storeSumsNEON", false)
 	f.finish("addSumsNEON", true)
 	f.finishInt8("storeInt8NEON", false)
@@ -71,7 +70,6 @@ func fewbits() *file {
 		f.groups("directNibbles"+t.name, t.all, true, true)
 		f.groups("directEights"+t.name, t.all, true, false)
 	}
-	f.packNibbles("packNibblesNEON")
 	f.nibbles("nibblesNEON")
 	f.mxfp6("mxfp6NEON")
 	return f
