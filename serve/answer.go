@@ -137,6 +137,9 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		if tr.Gaps != nil {
 			all["gaps"] = tr.Gaps
 		}
+		if tr.Differences != nil {
+			all["differences"] = tr.Differences
+		}
 		if a.probs != nil {
 			all["logprobs"] = a.probs
 		}
@@ -173,7 +176,7 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			LogProbs  []logProb      `json:"logprobs,omitzero"`
 			Usage     any            `json:"usage"`
 			soundLoss
-		}{text, languages, a.probs, a.usage(tr), soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}})
+		}{text, languages, a.probs, a.usage(tr), lossOf(tr)})
 	}
 	return nil
 }
@@ -277,11 +280,17 @@ type verboseTranscript struct {
 	soundLoss
 }
 
-// A soundLoss says which sound is missing, and which speech has no words. OpenAI has no such fields.
+// A soundLoss says which sound is missing, which speech has no words, and where a text does not fit. OpenAI has no such fields.
 type soundLoss struct {
 	Truncated bool             `json:"truncated,omitempty"` // it ends before its header says
 	Damaged   []transcript.Gap `json:"damaged,omitempty"`   // where it is damaged or lost
 	Gaps      []transcript.Gap `json:"gaps,omitempty"`      // where speech has no words
+
+	Differences []transcript.Difference `json:"differences,omitempty"` // where the text of the field align does not agree
+}
+
+func lossOf(tr *transcript.Transcript) soundLoss {
+	return soundLoss{tr.Truncated, tr.Damaged, tr.Gaps, tr.Differences}
 }
 
 // A word is OpenAI's TranscriptionWord.
@@ -297,7 +306,7 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscript {
 	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text}
-	v.Usage, v.soundLoss = durationUsage(tr.Duration), soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}
+	v.Usage, v.soundLoss = durationUsage(tr.Duration), lossOf(tr)
 	for _, t := range tr.Turns {
 		v.Turns = append(v.Turns, transcript.Turn{
 			Start: transcript.RoundTime(t.Start), End: transcript.RoundTime(t.End), Speaker: t.Speaker,

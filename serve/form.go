@@ -63,6 +63,7 @@ type request struct {
 	knownNames    []string         // of speakers
 	references    []*upload        // the sound of each
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
+	text          []transcript.Cue // to align, in place of what is heard; nil without one
 }
 
 // Values of include[]: OpenAI's, and two of Verity's own.
@@ -221,7 +222,7 @@ func (s *Server) formError(err error) error {
 // parseField reads a part that is not the file. An empty one is ignored: forms of browsers send every field.
 func (s *Server) parseField(q *request, part *multipart.Part) error {
 	name, limit := fmt.Sprintf("%.80s", part.FormName()), maxField // errors and the log repeat the name
-	if name == "draft" {
+	if name == "draft" || name == "align" {
 		limit = maxDraft
 	}
 	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
@@ -283,6 +284,12 @@ var formFields = map[string]fieldSetter{
 	},
 	"draft": func(q *request, f formField) (err error) { // text or subtitles
 		if q.draft, err = transcript.Read("draft", []byte(f.value)); err != nil {
+			return badRequest(f.name, "%v", err)
+		}
+		return nil
+	},
+	"align": func(q *request, f formField) (err error) { // text or subtitles
+		if q.text, err = transcript.ReadLines("align", []byte(f.value)); err != nil {
 			return badRequest(f.name, "%v", err)
 		}
 		return nil

@@ -45,7 +45,7 @@ var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300
 // TestNumbersOfForms: every form field refuses absurd numbers, except texts. The command tests those of Options.Fields.
 func TestNumbersOfForms(t *testing.T) {
 	texts := []string{ // bounded by maxField and maxDraft
-		"model", "language", "prompt", "draft", "include", "keywords", "initial_prompt", "known_speaker_names",
+		"model", "language", "prompt", "draft", "align", "include", "keywords", "initial_prompt", "known_speaker_names",
 	}
 	_, s := newServer(t, Options{})
 	for _, d := range []*dialect{openAI, whisperASR, whisperCPP} {

@@ -378,6 +378,8 @@ func TestRefused(t *testing.T) {
 		{"too large", []field{{"file", strings.Repeat("x", 1<<20+1)}}, 413, "file", "more than 1 MiB"},
 		{"a long field", []field{{"prompt", strings.Repeat("x", maxField+1)}, wav(t)}, 400, "prompt", "more than"},
 		{"a long draft", []field{{"draft", strings.Repeat("x", maxDraft+1)}, wav(t)}, 400, "draft", "more than"},
+		{"a text of another recording", []field{{"align", "every measure pursued by the commons and still more"}, wav(t)}, 400, "align", "not that of the recording"},
+		{"a text without words", []field{{"align", " \n"}, wav(t)}, 400, "align", "empty"},
 		{"many parts", many, 400, "", "more than 4000 parts"},
 	}
 	for _, tt := range tests {
@@ -813,6 +815,24 @@ func TestDraft(t *testing.T) {
 		if got := ask(draft); got != want {
 			t.Errorf("draft %.40q: got %s, want %s", draft, got, want)
 		}
+	}
+}
+
+// TestAlign: the answer has the words of the text, in its lines, and says where they differ from the sound.
+func TestAlign(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	late := "1\n00:01:01,000 --> 00:01:02,000\nOne nine\nzero six.\n\n2\n00:01:03,000 --> 00:01:04,000\nHello, eight three five two seven four!\n"
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"align", late}, field{"response_format", "srt"})
+	if !strings.Contains(body, "\nOne nine\nzero six.\n\n2\n00:00:0") || !strings.Contains(r.Header.Get(warningHeader), "not heard: Hello,") {
+		t.Errorf("srt: %s %v, warning %s", body, r.Status, r.Header.Get(warningHeader))
+	}
+	_, body = post(t, h.URL+transcriptions, wav(t), field{"align", late}, field{"response_format", "verbose_json"}, field{"timestamp_granularities[]", "word"})
+	if !strings.Contains(body, `"text":"Hello,"}`) || !strings.Contains(body, `"word":"four!"`) {
+		t.Errorf("verbose_json: %s", body)
+	}
+	_, body = post(t, h.URL+transcriptions, wav(t), field{"align", late}, field{"stream", "true"})
+	if !strings.Contains(body, `"differences":[{`) || !strings.Contains(body, `zero six."`) {
+		t.Errorf("stream: %s", body)
 	}
 }
 

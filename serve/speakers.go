@@ -69,7 +69,7 @@ type diarizedTranscript struct {
 func (a *answer) diarized(tr *transcript.Transcript, text string) diarizedTranscript {
 	d := diarizedTranscript{
 		Task: "transcribe", Duration: tr.Duration, Text: text, Segments: []diarizedSegment{},
-		Usage: a.usage(tr), soundLoss: soundLoss{tr.Truncated, tr.Damaged, tr.Gaps},
+		Usage: a.usage(tr), soundLoss: lossOf(tr),
 	}
 	for _, s := range tr.Segments {
 		d.Segments = append(d.Segments, diarizedSegment{

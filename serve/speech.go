@@ -84,6 +84,11 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	if err != nil {
 		return err
 	}
+	if t = t.WithDraft(q.draft); q.text != nil {
+		if t, err = t.WithText(q.text); err != nil {
+			return badRequest("align", "align: %v", err)
+		}
+	}
 	var found []string
 	if choice := clip.TrackChoice(); choice != "" {
 		found = append(found, choice)
@@ -113,7 +118,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 			}
 		}
 	}
-	tr, waited, err := s.transcribeInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
+	tr, waited, err := s.transcribeInTurn(ctx, t, clip, q.file.size, events)
 	s.metrics.waited.WithLabelValues(s.opt.Name).Observe(waited.Seconds())
 	addLogFields(r, "waited", waited)
 	if err != nil {
@@ -124,6 +129,9 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	found = append(found, clip.Warnings()...)
 	for _, g := range tr.Gaps {
 		found = append(found, fmt.Sprintf("speech from %.1f to %.1f s has no words", g.Start, g.End))
+	}
+	for _, d := range tr.Differences {
+		found = append(found, d.Line())
 	}
 	warnings := strings.Join(found[:min(len(found), maxWarnings)], "; ")
 	if warnings != "" && !q.stream { // text and subtitles have no other place for them
@@ -213,6 +221,8 @@ func (q *request) checkCombinations() error {
 		return badRequest("response_format", "%s is not for translations: use the field speakers.", diarizedJSON)
 	case q.logProbs && q.format != "json": // as at OpenAI
 		return badRequest("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
+	case q.logProbs && q.text != nil:
+		return badRequest("include[]", "%s cannot be combined with align: a text that is given is not decoded.", withLogProbs)
 	case q.words && !whole:
 		return badRequest("timestamp_granularities[]",
 			"Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
@@ -247,6 +257,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *
 // problemOf returns the problem that err is, or that a limit or the sound is the cause of; nil for another error.
 func (s *Server) problemOf(err error) *problem {
 	format, otherFormat := errors.AsType[*audio.FormatError](err)
+	otherText, isOtherText := errors.AsType[*transcribe.TextError](err)
 	_, otherTrack := errors.AsType[*audio.TrackError](err)
 	p := s.requestProblem(err, "")
 	switch {
@@ -258,6 +269,8 @@ func (s *Server) problemOf(err error) *problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return serverError(http.StatusServiceUnavailable,
 			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+	case isOtherText:
+		return badRequest("align", "align: %v", otherText)
 	case otherTrack:
 		return badRequest("track", "%v", err)
 	case errors.Is(err, audio.ErrNoSound), errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:

@@ -34,6 +34,7 @@ type Transcriber struct {
 	draftCues        []transcript.Cue         // the text to draft from
 	draftText        *assistant.ReferenceText // made of draftCues; nil without a text
 	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
+	text             []transcript.Cue         // the lines to align; nil without a text
 	warnsUseless     bool                     // warns if the text to draft from was useless
 	pass             Pass                     // over live sound, if it is one
 }
@@ -292,7 +293,7 @@ type Callbacks struct {
 }
 
 // Transcribe transcribes a clip, also while its sound is still arriving. If it fails on the way, it
-// returns what it has together with the error. After Model.Close the error is [ErrClosed].
+// returns what it has together with the error; with a text to align (WithText), nothing. After Model.Close the error is [ErrClosed].
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	if t.model.closed.Load() {
 		return nil, ErrClosed
@@ -308,7 +309,18 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	if t.opt.Speakers != nil {
 		watch = t.beforeSpeakers(w)
 	}
+	if t.text != nil {
+		watch.Segment = nil
+	}
 	tr, err := transcribe(ctx, clip, watch)
+	if t.text != nil {
+		if err == nil {
+			err = t.writeText(ctx, clip, tr, w)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if tr == nil {
 		return nil, err
 	}
@@ -371,6 +383,8 @@ func (t *Transcriber) transcribeLive(
 	case t.opt.Speakers != nil:
 		return nil, option.New("Speakers", "voice",
 			"needs a file: voices cannot be compared in sound that is still arriving")
+	case t.text != nil:
+		return nil, errors.New("a text can be aligned with a file, not with sound that is still arriving")
 	}
 	return t.transcribeSource(ctx, name, live, time.Now(), w)
 }

@@ -108,8 +108,10 @@ func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64
 	}
 	for _, to := range ends {
 		one := newCue(slices.Clone(c.words[first:to]), from+first)
-		for _, line := range c.fold(first, to) {
-			one.parts[line-first].newline = true
+		if !slices.ContainsFunc(one.parts, func(p part) bool { return p.newline }) {
+			for _, line := range c.fold(first, to) {
+				one.parts[line-first].newline = true
+			}
 		}
 		text, _, _ := one.text()
 		// Whole milliseconds, as they are written, leave the time to read and the gaps intact.

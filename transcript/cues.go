@@ -82,6 +82,7 @@ func (o Subtitles) cues(t *Transcript, names bool, perSecond float64) []cue {
 		t.fix(parts)
 	case timed || o.MaxLineWidth > 0 || o.MaxWordsPerLine > 0:
 		parts = t.wordParts(characters, float64(o.MaxLineWidth))
+		t.fix(parts)
 	}
 	all, names := cut(parts), names && o.Dash == "" && !o.Unnamed
 	for names && nameSpeakers(all, parts) {
@@ -165,7 +166,7 @@ func (s *splitter) add(p part, i int, first bool) {
 		pause = !s.keepSegments && p.start-s.parts[last].start > 3
 		breaks = first && s.keepSegments || p.named || p.speaker != s.parts[last].speaker
 	}
-	if n := characters(p.text); s.length > 0 && s.length+n <= s.width && !pause && !breaks {
+	if n := characters(p.text); s.length > 0 && s.length+n <= s.width && !pause && !breaks && !p.newline {
 		s.length += n
 	} else {
 		if len(s.parts) > 0 && s.lines > 0 && (pause || s.line >= s.lines) || breaks {

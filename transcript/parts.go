@@ -21,7 +21,7 @@ type part struct {
 	words      int
 	fixed      bool   // its segment is one cue, as it is
 	named      bool   // begins a cue with the name of its speaker
-	newline    bool   // begins a line, but not the first one of its cue
+	newline    bool   // begins a line, but not the first one of its cue; at first, where its segment has a line break
 	dash       string // begins the line of one of two speakers in a cue
 }
 
@@ -64,12 +64,15 @@ func (t *Transcript) wordParts(size measure, width float64) (parts []part) {
 			for bytes += len(w.Word); n < len(words) && bytes > 0; n++ {
 				bytes -= len(words[n].Word)
 			}
-			text := inOneLine(space + w.Word)
+			text := space + w.Word
+			lead, _ := spaceBefore(text)
+			text = inOneLine(text)
 			core := strings.TrimRightFunc(text, unicode.IsSpace)
 			if space = text[len(core):]; core == "" {
 				continue
 			}
-			p := part{text: core, start: w.Start, end: w.End, speaker: inOneLine(s.Speaker), segment: i, word: before + first, words: n - first}
+			p := part{text: core, start: w.Start, end: w.End, speaker: inOneLine(s.Speaker), segment: i, word: before + first, words: n - first,
+				newline: s.Fixed && strings.Contains(lead, "\n")}
 			parts = append(parts, p.cut(size, width)...)
 		}
 		before += len(words)

@@ -23,7 +23,23 @@ const MaxText = 32 << 20
 // other content is plain text. It returns one Cue for each subtitle or segment, without line breaks and control
 // characters. Times may overlap or run backwards. Bad JSON, archives, too large a text and the names of other formats
 // are errors.
-func Read(name string, raw []byte) ([]Cue, error) {
+func Read(name string, raw []byte) ([]Cue, error) { return read(name, raw, oneLine) }
+
+// ReadLines is Read, but keeps line breaks.
+func ReadLines(name string, raw []byte) ([]Cue, error) {
+	return read(name, raw, func(text string) string {
+		var lines []string
+		for line := range strings.SplitSeq(text, "\n") {
+			if line = oneLine(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "\n")
+	})
+}
+
+// read cleans the text of every cue.
+func read(name string, raw []byte, clean func(string) string) ([]Cue, error) {
 	if len(raw) > MaxText {
 		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
 	}
@@ -45,13 +61,13 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		}
 		cues, err := readJSON(raw)
 		if err == nil {
-			return cleanCues(cues), nil
+			return cleanCues(cues, clean), nil
 		}
 		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
 	case vttSignature.MatchString(text):
-		cues = cleanCues(readVTT(text))
+		cues = cleanCues(readVTT(text), clean)
 		if len(cues) > 0 || head == "WEBVTT" || strings.EqualFold(path.Ext(name), ".vtt") {
 			return cues, nil // none, if a browser shows none
 		}
@@ -60,17 +76,17 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	default:
 		cues = []Cue{{Text: text}}
 	}
-	if cues = cleanCues(cues); len(cues) == 0 { // the format was a wrong guess
-		cues = cleanCues([]Cue{{Text: text}})
+	if cues = cleanCues(cues, clean); len(cues) == 0 { // the format was a wrong guess
+		cues = cleanCues([]Cue{{Text: text}}, clean)
 	}
 	return cues, nil
 }
 
 // cleanCues drops cues without text, and times that are impossible.
-func cleanCues(cues []Cue) []Cue {
+func cleanCues(cues []Cue, clean func(string) string) []Cue {
 	kept := cues[:0]
 	for _, l := range cues {
-		if l.Text = oneLine(l.Text); l.Text == "" {
+		if l.Text = clean(l.Text); l.Text == "" {
 			continue
 		}
 		if !(l.Start >= 0 && l.End > l.Start && l.End < math.MaxInt32) { // NaN too

@@ -35,6 +35,9 @@ type Transcript struct {
 	// Gaps lists speech that a detector heard and that no words cover.
 	Gaps []Gap
 
+	// Differences lists where a text that was aligned and the sound do not agree.
+	Differences []Difference
+
 	ChoiceHashes ChoiceHashes
 
 	// MadeBy is the program, model and options that made the transcript; nil if unknown.
@@ -45,6 +48,33 @@ type Transcript struct {
 type Gap struct {
 	Start float64 `json:"start"` // start
 	End   float64 `json:"end"`   // end
+}
+
+// A Difference is where a text that was aligned and the sound do not agree. At least one of Text and Heard is not empty.
+type Difference struct {
+	Start float64 `json:"start"`           // s
+	End   float64 `json:"end"`             // s
+	Text  string  `json:"text,omitempty"`  // words of the text that were not said
+	Heard string  `json:"heard,omitempty"` // words that were said and are not in the text
+}
+
+// Line returns d as a line of a report.
+func (d Difference) Line() string {
+	const most = 100 // characters
+	short := func(text string) string {
+		if all := []rune(inOneLine(text)); len(all) > most {
+			text = string(all[:most]) + "…"
+		}
+		return text
+	}
+	at := formatTime(d.Start, false, ".") + " "
+	switch {
+	case d.Heard == "":
+		return at + "in the text, not heard: " + short(d.Text)
+	case d.Text == "":
+		return at + "heard, not in the text: " + short(d.Heard)
+	}
+	return at + "in the text: " + short(d.Text) + "; heard: " + short(d.Heard)
 }
 
 // A Provenance records what made a transcript: the model and everything else that affects the text.

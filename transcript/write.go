@@ -152,11 +152,12 @@ type document struct {
 	Turns    []Turn            `json:"turns,omitempty"`      // who speaks when, if speakers are identified by voice
 	Stats    Stats             `json:"stats"`                // what the work was
 
-	Truncated bool        `json:"truncated,omitempty"` // the file ended before its header says
-	Damaged   []Gap       `json:"damaged,omitempty"`   // where silence replaces sound that is damaged or lost
-	Warnings  []string    `json:"warnings,omitempty"`  // what was wrong with the sound
-	Gaps      []Gap       `json:"gaps,omitempty"`      // speech that a detector heard and that no words cover
-	MadeBy    *Provenance `json:"made_by,omitempty"`   // the program, the model and the options
+	Truncated bool         `json:"truncated,omitempty"`   // the file ended before its header says
+	Damaged   []Gap        `json:"damaged,omitempty"`     // where silence replaces sound that is damaged or lost
+	Warnings  []string     `json:"warnings,omitempty"`    // what was wrong with the sound
+	Gaps      []Gap        `json:"gaps,omitempty"`        // speech that a detector heard and that no words cover
+	Differs   []Difference `json:"differences,omitempty"` // where the text of --align and the sound do not agree
+	MadeBy    *Provenance  `json:"made_by,omitempty"`     // the program, the model and the options
 }
 
 type documentSegment struct {
@@ -182,7 +183,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	}
 	return e.Encode(document{
 		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated,
-		roundedGaps(t.Damaged), t.Warnings, roundedGaps(t.Gaps), t.MadeBy,
+		roundedGaps(t.Damaged), t.Warnings, roundedGaps(t.Gaps), roundedDifferences(t.Differences), t.MadeBy,
 	})
 }
 
@@ -193,6 +194,15 @@ func roundedGaps(gaps []Gap) []Gap {
 		gaps[i] = Gap{RoundTime(g.Start), RoundTime(g.End)}
 	}
 	return gaps
+}
+
+// roundedDifferences returns differences as JSON contains them.
+func roundedDifferences(list []Difference) []Difference {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Start, list[i].End = RoundTime(list[i].Start), RoundTime(list[i].End)
+	}
+	return list
 }
 
 // Rounded returns s as JSON contains it: with rounded times, words of whole characters, and tokens that are not null.

@@ -2,6 +2,7 @@
 //
 //	go run ./tools/accuracy -build -data ../shared/data -words 1000 DIR
 //	go run ./tools/accuracy -systems 'base=bin/verity -m DIR --precision int8;inside=bin/verity' DIR
+//	go run ./tools/accuracy -align -systems 'base=bin/verity …' DIR
 //	go run ./tools/accuracy -systems 'base=bin/verity …;faster-whisper=peer MODEL;whisper.cpp=peer q8_0' DIR
 //
 // A system is a name and a command, which gets the files and options for JSON appended. "peer" and a model run another
@@ -50,6 +51,7 @@ var (
 	only    = flag.String("only", "", "only these `sets`, separated by commas")
 	keep    = flag.String("keep", "", "`file` in which texts are stored")
 	starts  = flag.Bool("starts", false, "print how far the starts of words are off, of the set whose words have times")
+	aligned = flag.Bool("align", false, "align the texts of that set, also with wrong words, and print how far words are off (--align)")
 	show    = flag.Bool("v", false, "show every text with errors")
 )
 
@@ -94,6 +96,10 @@ func compare(dir string) {
 			must.Do(fmt.Errorf("systems: got %q, want NAME=COMMAND", text))
 		}
 		all = append(all, &system{name: name, command: strings.Fields(command)})
+	}
+	if *aligned {
+		compareAligned(dir, items, all)
+		return
 	}
 	if *starts {
 		compareStarts(dir, items, all)

@@ -131,6 +131,10 @@ for options in (
 ):
     text = model.transcribe(digits, **options).text
     assert text and (text == plain.text or "vad_filter" in options), (options, text)
+draft.write_text("Hello! " + plain.text.strip().upper(), encoding="utf-8")
+given = model.transcribe(digits, align=draft)
+assert given.text.strip() == draft.read_text(encoding="utf-8") and given.segments[0].words[1].end > 0, given
+assert given.raw["differences"][0]["text"] == "Hello!", given.raw["differences"]
 part = model.transcribe(digits, clip_timestamps=[0, plain.segments[0].end + 0.2])
 assert 0 < len(part.text) < len(plain.text) / 2, part
 assert part.text == model.transcribe(digits, clip_timestamps=[{"start": 0, "end": plain.segments[0].end + 0.2}]).text
@@ -150,7 +154,7 @@ for kind, words, audio, options in (
     (ValueError, "temperature", digits, {"temperature": 5}), (ValueError, "want True or False", digits, {"word_timestamps": 1}),
     (ValueError, "clip_timestamps", digits, {"clip_timestamps": [{"from": 1}]}), (ValueError, "there is no min_silence", digits,
      {"vad_filter": True, "vad_parameters": {"min_silence": 3}}), (ValueError, "needs vad_filter", digits, {"vad_parameters": {"threshold": 0.3}}),
-    (ValueError, "language", digits, {"language": "klingon"}), (ValueError, "draft_from", digits, {"draft_from": "nowhere.txt"}),
+    (ValueError, "language", digits, {"language": "klingon"}), (ValueError, "draft_from", digits, {"draft_from": "nowhere.txt"}), (ValueError, "align", digits, {"align": "nowhere.txt"}),
     (ValueError, "speakers", digits, {"speakers": "auto"}), (ValueError, "sampling_rate", samples, {"sampling_rate": "16k"}),
     (ValueError, "token ids are not accepted", digits, {"initial_prompt": [1, 2]}), (ValueError, "chunked=True", digits, {"batch_size": 8}),
     (ValueError, "clip_timestamps 100 begins after the end", digits, {"clip_timestamps": [100, 200]}),

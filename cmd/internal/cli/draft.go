@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,58 +18,68 @@ import (
 	"verity/transcript"
 )
 
-// What --draft-from accepts instead of a path.
+// What --draft-from and --align accept instead of a path.
 const (
 	besideSound = "beside"     // transcripts beside the sounds
-	references  = "references" // of the dataset
+	references  = "references" // of the dataset; only to draft from
 )
 
 // transcriptTypes are the extensions of transcripts, best first: those with more times.
 var transcriptTypes = []string{".json", ".srt", ".vtt", ".txt"}
 
-// A DraftSource finds the text of a sound to draft from. Nil finds nothing.
-type DraftSource struct {
-	from  string                                               // value of --draft-from
+// A TextSource finds the text of a sound, to draft from or to align. Nil finds nothing.
+type TextSource struct {
+	flag  string                                               // draft-from or align
+	from  string                                               // its value
 	find  func(id, reference string) ([]transcript.Cue, error) // nil: each sound has a transcript of its own
 	found atomic.Bool                                          // Lines has returned some text
 }
 
 // Found reports whether Lines has found any text.
-func (d *DraftSource) Found() bool { return d.found.Load() }
+func (d *TextSource) Found() bool { return d.found.Load() }
 
-// OpenDrafts sets Drafts to what --draft-from names, for n sound files, or for a dataset if n is 0. It fails if none of
-// the sounds that are known has a transcript.
-func (r *Run) OpenDrafts(ctx context.Context, n int, sounds ...string) (err error) {
-	if r.Drafts, err = openDrafts(ctx, &r.Model.Assistant, n); err != nil {
+// OpenTexts sets Drafts and Texts to what --draft-from and --align name, for n sound files, or for a dataset if n is 0. It
+// fails if none of the sounds that are known has a transcript.
+func (r *Run) OpenTexts(ctx context.Context, n int, sounds ...string) (err error) {
+	if r.Drafts, err = openDrafts(ctx, &r.Model.Assistant, n); err == nil {
+		r.Texts, err = openTexts(ctx, "align", r.Align, n)
+	}
+	if err != nil {
 		return err
 	}
-	return r.Drafts.check(ctx, sounds)
+	return cmp.Or(r.Drafts.check(ctx, sounds), r.Texts.check(ctx, sounds))
 }
 
-func openDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, error) {
-	from := a.From
-	d := &DraftSource{from: from}
+func openDrafts(ctx context.Context, a *AssistantFlags, n int) (*TextSource, error) {
 	switch {
-	case from == "":
-		return nil, nil
+	case a.From == "":
 	case a.Rejection:
 		return nil, Usagef("--draft-from with --sampler rejection: a text has no probabilities to sample by; " +
 			"leave one of them out")
 	case a.overlap:
 		return nil, Usagef("--draft-from with --measure-alpha: a text has no probabilities to compare; leave one of " +
 			"them out")
+	case a.From == references && n > 0:
+		return nil, Usagef("--draft-from references: sound files have none; it is for a dataset")
+	}
+	return openTexts(ctx, "draft-from", a.From, n)
+}
+
+func openTexts(ctx context.Context, flag, from string, n int) (*TextSource, error) {
+	d := &TextSource{flag: flag, from: from}
+	switch {
+	case from == "":
+		return nil, nil
 	case from == besideSound:
 		return d, nil
-	case from == references && n > 0:
-		return nil, Usagef("--draft-from references: sound files have none; it is for a dataset")
-	case from == references:
+	case from == references && n == 0:
 		d.find = func(id, reference string) ([]transcript.Cue, error) { return transcript.Read(id, []byte(reference)) }
 		return d, nil
 	}
 	st, err := os.Stat(from)
 	switch {
 	case err != nil:
-		return nil, Usagef("--draft-from %s: %w", from, input.Cause(err))
+		return nil, d.wrong(from, input.Cause(err))
 	case st.IsDir():
 		if _, err := report.Find(from); n == 0 && err == nil {
 			return d, d.readRecords(ctx)
@@ -77,35 +88,44 @@ func openDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	case filepath.Ext(from) == ".jsonl":
 		return d, d.readRecords(ctx)
 	case n != 1:
-		return nil, Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with "+
-			"a transcript of each", from)
+		return nil, d.wrong(from, errors.New("one file cannot be the text of several sounds; name a directory with "+
+			"a transcript of each"))
 	}
-	lines, err := readLines(ctx, from)
-	if err == nil && len(lines) == 0 {
+	lines, err := d.read(ctx, from)
+	if err == nil && len(lines) == 0 && flag != "align" {
 		slog.Warn(fmt.Sprintf("--draft-from %s: the file is empty", show.Name(from)))
 	}
 	d.find = func(_, _ string) ([]transcript.Cue, error) { return lines, nil }
 	return d, err
 }
 
-func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
+// wrong returns the error of a file that the flag names.
+func (d *TextSource) wrong(name string, err error) error {
+	return Usagef("--%s %s: %w", d.flag, name, err)
+}
+
+func (d *TextSource) read(ctx context.Context, name string) ([]transcript.Cue, error) {
 	if audio.HasEnding(name) {
-		return nil, Usagef("--draft-from %s: is a sound file, want a transcript or subtitles of one", name)
+		return nil, d.wrong(name, errors.New("is a sound file, want a transcript or subtitles of one"))
 	}
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {
-		return nil, Usagef("--draft-from %s: %w", name, input.Cause(err))
+		return nil, d.wrong(name, input.Cause(err))
 	}
-	lines, err := transcript.Read(name, raw)
+	read := transcript.Read
+	if d.flag == "align" {
+		read = transcript.ReadLines
+	}
+	lines, err := read(name, raw)
 	if err != nil {
-		return nil, Usagef("--draft-from %w", err)
+		return nil, Usagef("--%s %w", d.flag, err)
 	}
 	return lines, nil
 }
 
 // readRecords reads the hypotheses of an earlier evaluation. Of a comparison it reads the
 // first variant.
-func (d *DraftSource) readRecords(ctx context.Context) error {
+func (d *TextSource) readRecords(ctx context.Context) error {
 	files, err := report.Find(d.from)
 	if err != nil {
 		return err
@@ -115,7 +135,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 	for _, path := range files[0].Paths {
 		f, err := input.Open(ctx, path)
 		if err != nil {
-			return Usagef("--draft-from %s: %w", path, err)
+			return d.wrong(path, err)
 		}
 		records, bad, err := report.Read(path, f)
 		f.Close()
@@ -123,7 +143,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 			err = bad[0]
 		}
 		if err != nil && !errors.Is(err, report.ErrTorn) {
-			return Usagef("--draft-from %w", err)
+			return Usagef("--%s %w", d.flag, err)
 		}
 		for _, r := range records {
 			for _, s := range r.Segments {
@@ -132,13 +152,13 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 		}
 	}
 	if len(byID) == 0 {
-		return Usagef("--draft-from %s: no record in it has a text", d.from)
+		return d.wrong(d.from, errors.New("no record in it has a text"))
 	}
 	return nil
 }
 
 // path returns the transcript of a sound; empty if there is none.
-func (d *DraftSource) path(sound string) string {
+func (d *TextSource) path(sound string) string {
 	dir := d.from
 	if dir == besideSound {
 		dir = filepath.Dir(sound)
@@ -156,14 +176,14 @@ func (d *DraftSource) path(sound string) string {
 }
 
 // Lines returns the text of a sound, which is an utterance of a dataset if it has an id.
-func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Cue, err error) {
+func (d *TextSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Cue, err error) {
 	if d == nil {
 		return nil, nil
 	}
 	if d.find != nil {
 		lines, err = d.find(id, reference)
 	} else if p := d.path(sound); p != "" {
-		lines, err = readLines(ctx, p)
+		lines, err = d.read(ctx, p)
 	}
 	if len(lines) > 0 {
 		d.found.Store(true)
@@ -171,9 +191,9 @@ func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (l
 	return lines, err
 }
 
-// check fails if none of the sounds has a transcript or if one cannot be read. It warns of
-// sounds without a transcript.
-func (d *DraftSource) check(ctx context.Context, sounds []string) error {
+// check fails if none of the sounds has a transcript or if one cannot be read. To align, all must have one; if there is
+// none to draft from, it warns.
+func (d *TextSource) check(ctx context.Context, sounds []string) error {
 	if d == nil || d.find != nil {
 		return nil
 	}
@@ -181,14 +201,14 @@ func (d *DraftSource) check(ctx context.Context, sounds []string) error {
 	for _, s := range sounds {
 		if p := d.path(s); p == "" {
 			missing = append(missing, s)
-		} else if _, err := readLines(ctx, p); err != nil {
+		} else if _, err := d.read(ctx, p); err != nil {
 			return err
 		}
 	}
 	switch n := len(missing); {
-	case n > 0 && n == len(sounds):
+	case n > 0 && (n == len(sounds) || d.flag == "align"):
 		where := map[bool]string{true: "beside it", false: "in it"}[d.from == besideSound]
-		return Usagef("--draft-from %s: no transcript of %s %s: want one of the same name with %s",
+		return Usagef("--%s %s: no transcript of %s %s: want one of the same name with %s", d.flag,
 			d.from, show.Name(missing[0]), where, strings.Join(transcriptTypes, ", "))
 	case n > 0:
 		slog.Warn(fmt.Sprintf("--draft-from %s: %d of %d files have no transcript to draft from, such as %s", show.Name(d.from), n, len(sounds), show.Name(missing[0])))

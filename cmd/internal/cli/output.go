@@ -51,6 +51,10 @@ var captionRows = []*Option{
 	{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps", Formats: timed,
 		Set: func(d *Decoding, v Value) { d.WordTimestamps = v.On }, Common: true,
 		Help: "time every word in a second pass over the final text; segments then start and end with their words"},
+	{Name: "align", Kind: Text, Arg: "path", Max: maxPath, Needs: "word-timestamps", Common: true,
+		Help: "write an existing text instead, word for word, with the times of its words in the audio, and report where the two differ\n" +
+			"txt, srt, vtt, or json from verity, openai-whisper or whisper.cpp; the times of subtitles may be wrong, their lines stay\n" +
+			"a directory with a text of the same name for each audio file, or beside: next to the audio files"},
 	{Name: "subtitles", Kind: List, Arg: "rules", Default: "off", BareValue: "on",
 		Choices: append([]string{"off", "on"}, transcript.Presets()...), Check: checks(Subtitles),
 		Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles, Common: true,

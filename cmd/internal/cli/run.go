@@ -21,13 +21,18 @@ type Run struct {
 	Speakers  SpeakerFlags
 	Log       LogFlags
 	TextFlags *pflag.FlagSet // those that can change the text
-	Drafts    *DraftSource   // set by OpenDrafts
+	Align     string         // the text to align
+	Drafts    *TextSource    // to draft from; set by OpenTexts, as is the next
+	Texts     *TextSource    // to align
 }
 
 // Check refuses flags that do not go together or name nothing.
 func (r *Run) Check() error {
 	if r.Speakers.Channels && r.Sound.Channel > 0 {
 		return Usagef("--speakers channels cannot be combined with --channel")
+	}
+	if r.Speakers.Channels && r.Align != "" {
+		return Usagef("--align cannot be combined with --speakers channels: the text is of all channels; --speakers voice tells voices apart")
 	}
 	return cmp.Or(r.Sound.Check(), r.Speakers.Check())
 }

@@ -17,7 +17,7 @@ import (
 type engine struct {
 	transcriber *transcribe.Transcriber
 	model       *verity.Model
-	drafts      *cli.DraftSource
+	drafts      *cli.TextSource
 	progress    func(share float64, ended bool) // of a run; nil shows none
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type engine struct {
 	total  transcript.Stats
 }
 
-func newEngine(m *verity.Model, drafts *cli.DraftSource) *engine {
+func newEngine(m *verity.Model, drafts *cli.TextSource) *engine {
 	return &engine{transcriber: m.Transcriber(), model: m, drafts: drafts}
 }
 

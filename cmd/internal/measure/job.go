@@ -100,7 +100,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 // Load opens the model, and names what made its records. It is never closed: a process
 // has one job.
 func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, error) {
-	if err := j.OpenDrafts(ctx, 0); err != nil {
+	if err := j.OpenTexts(ctx, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
 	a, err := j.newVariants().load(ctx, j.evalSetting(), j.data.Name())

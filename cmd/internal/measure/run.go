@@ -48,7 +48,7 @@ func (r *datasetRun) openData(ctx context.Context) (*cli.Corpus, error) {
 		return nil, err
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
-	return data, r.OpenDrafts(ctx, len(files), r.data.Audio...)
+	return data, r.OpenTexts(ctx, len(files), r.data.Audio...)
 }
 
 // prepare makes the log and the options of decoding.

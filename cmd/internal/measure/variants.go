@@ -198,7 +198,7 @@ func (r *variants) load(ctx context.Context, s setting, dataset string) (_ *vari
 		r.plain[s.precision], r.open = plain, append(r.open, plain)
 	}
 	m := plain
-	var drafts *cli.DraftSource
+	var drafts *cli.TextSource
 	if s.assisted {
 		a.flags.Assistant, drafts = assistant, r.Drafts
 		if m, err = a.flags.Assisted(ctx, plain, r.opt); err != nil {

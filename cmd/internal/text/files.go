@@ -146,7 +146,7 @@ func reportTrack(clip *audio.Clip) {
 	}
 }
 
-// transcribeClip transcribes the clip of a file, and drafts from its text if there is one.
+// transcribeClip transcribes the clip of a file, or aligns its text, and drafts from its text if there is one.
 func (t *fileRun) transcribeClip(
 	ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks,
 ) (*transcript.Transcript, error) {
@@ -154,7 +154,17 @@ func (t *fileRun) transcribeClip(
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.transcriber.WithDraft(written).Transcribe(ctx, clip, w)
+	by := t.transcriber.WithDraft(written)
+	if t.Texts != nil {
+		lines, err := t.Texts.Lines(ctx, name, "", "")
+		if err == nil {
+			by, err = by.WithText(lines)
+		}
+		if err != nil {
+			return nil, t.inFile(name, err)
+		}
+	}
+	tr, err := by.Transcribe(ctx, clip, w)
 	if err == nil {
 		err = t.beyondEnd(tr)
 	}
@@ -230,6 +240,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 		return err
 	}
 	t.warnHurried(j.result)
+	t.noteDifferences(j.result)
 	if t.stats {
 		t.totals.add(t.Err, j.name, j.result)
 	}
@@ -240,6 +251,17 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
 	}
 	return nil
+}
+
+// noteDifferences writes where a text that was aligned and the sound do not agree.
+func (t *fileRun) noteDifferences(tr *transcript.Transcript) {
+	const most = 20
+	for _, d := range tr.Differences[:min(len(tr.Differences), most)] {
+		t.Note("%s: %s\n", show.Name(tr.Name), show.Line(d.Line()))
+	}
+	if n := len(tr.Differences) - most; n > 0 {
+		t.Note("%s: %d more differences between text and sound; json has all\n", show.Name(tr.Name), n)
+	}
 }
 
 // warnHurried logs how many subtitles are too short to be read.

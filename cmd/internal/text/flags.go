@@ -53,7 +53,7 @@ type outputFlags struct {
 func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.Model.Register, t.registerFiles, own, t.Log.Register)
 	t.flags = c.Flags()
-	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSubtitles, t.registerSpeakers)
+	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSubtitles, t.registerSpeakers, t.registerAlign)
 }
 
 // registerFiles adds the flags for input and output files.
@@ -68,6 +68,8 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 }
 
 func (t *fileRun) registerSpeakers(f *pflag.FlagSet) { t.Speakers.Register(f, true, true) }
+
+func (t *fileRun) registerAlign(f *pflag.FlagSet) { cli.Bind(f, "align", &t.Align) }
 
 func (o *outputFlags) registerSubtitles(f *pflag.FlagSet) {
 	s := &o.writing.Subtitles

@@ -244,7 +244,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 		bindFormats(f, &t.formats, &t.writing.Lines)
 		cli.Bind(f, "draft-from", &t.Model.Assistant.From)
 	})
-	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSpeakers)
+	t.TextFlags = cli.AddFlags(c, cli.DecodingFlags(&t.Decoding, 0), t.Sound.Register, t.registerSpeakers, t.registerAlign)
 	if err := c.ParseFlags(r.Flags); err != nil {
 		return nil, cli.FlagError(c, err)
 	}
@@ -262,7 +262,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	opt.VAD = cmp.Or(r.VAD, opt.VAD)
 	var err error
 	if opt.Speakers, err = t.Speakers.Options(ctx, t.Env, &t.Sound); err == nil {
-		err = t.OpenDrafts(ctx, 1, r.File)
+		err = t.OpenTexts(ctx, 1, r.File)
 	}
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 	if len(files) == 0 {
 		return nil, nil
 	}
-	return files, t.OpenDrafts(ctx, len(files), files...)
+	return files, t.OpenTexts(ctx, len(files), files...)
 }
 
 // prepareOutput checks the flags and prepares where transcripts go: a directory, or standard output.

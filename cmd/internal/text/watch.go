@@ -87,7 +87,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	const several = 2 // sounds: no single file can be the text of all
-	if err := w.OpenDrafts(ctx, several); err != nil {
+	if err := w.OpenTexts(ctx, several); err != nil {
 		return err
 	}
 	model, err := w.load(ctx, w.Decoding.Result(w.Log.Logger(w.Env)))

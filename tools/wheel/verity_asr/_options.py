@@ -35,6 +35,8 @@ class Options(TypedDict, total=False):
 
     Times:
       word_timestamps              time every word
+      align                        a file with the text of the audio (txt, srt, vtt, json), which is written word for word with its times;
+                                   raw["differences"] has where text and audio do not agree
       prepend_punctuations, append_punctuations   marks that belong to the next word, or to the one before
       clip_timestamps              parts to transcribe in seconds: [start, end, start, end], or [{"start": 1, "end": 2}]
 
@@ -92,6 +94,7 @@ class Options(TypedDict, total=False):
     without_timestamps: bool
     strategy: str
     word_timestamps: bool
+    align: Union[str, "os.PathLike[str]", None]
     prepend_punctuations: str
     append_punctuations: str
     clip_timestamps: Union[str, Sequence[float], Sequence[Mapping[str, float]]]
@@ -245,7 +248,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "no_speech_threshold": ("no-speech-threshold", _number),
     "hallucination_silence_threshold": ("hallucination-silence-threshold", _number),
     "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _speakers),
-    "speaker_names": ("speaker-names", _path), "chunked": ("chunked", _switch), "draft_from": ("draft-from", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
+    "speaker_names": ("speaker-names", _path), "chunked": ("chunked", _switch), "draft_from": ("draft-from", _path), "align": ("align", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
     "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
     "subtitles": ("subtitles", lambda name, value: "on" if value is True else "off" if value is False else _text(name, value)), "max_line_width": ("max-line-width", _whole), "max_line_count": ("max-line-count", _whole),
     "max_words_per_line": ("max-words-per-line", _whole), "highlight_words": ("highlight-words", _switch),

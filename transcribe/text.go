@@ -1,0 +1,534 @@
+package transcribe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"verity/audio"
+	"verity/internal/show"
+	"verity/tokenizer"
+	"verity/transcript"
+	"verity/wer"
+)
+
+// A text that is given is timed in three steps. The clip is transcribed as ever, with the text as draft. Its words and
+// those of the text are aligned by edit distance; where both are the same for long enough, the word of the text has the
+// times of the one that was heard. What is left of the text between two such words is run through the decoder, as word
+// times are found everywhere (align.go), in windows of the sound between them. So an error of the text or of
+// the model moves no word beside it. docs/ACCURACY.md has the measurements.
+
+const (
+	leastFound  = 0.3 // share of the words, below which the text is of another recording
+	textContext = 3.0 // s of known words around those that are run through the decoder
+	mostSpoken  = 8.0 // words in a second; more do not fit into the sound
+	leastAlike  = 0.5 // share of the letters of a word that must be among those heard
+
+	// Words between those that were found were said if the model finds them as likely: words that are written like what was
+	// heard, and other words.
+	leastLikeHeard = 0.001
+	leastOther     = 0.3
+)
+
+// WithText returns a Transcriber like t that writes a text that is given, word for word, with the times at which the clip
+// has its words. Each cue with times becomes a segment; other cues become one for each line and, if it is long,
+// sentence. Transcript.Differences has what the clip and the text do not have in common. A text of another recording is
+// an error. WithText is cheap: every clip has its own.
+func (t *Transcriber) WithText(cues []transcript.Cue) (*Transcriber, error) {
+	var lines, spoken []transcript.Cue
+	for _, c := range cues {
+		for line := range strings.SplitSeq(c.Text, "\n") {
+			if _, err := t.encodeText("text", line); err != nil {
+				return nil, err
+			}
+			if spoken = append(spoken, transcript.Cue{Text: line}); !c.HasTimes() { // which may be wrong
+				lines = append(lines, transcript.Cue{Text: line})
+			}
+		}
+		if c.HasTimes() {
+			lines = append(lines, c)
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(c transcript.Cue) bool { return tokenizer.Strip(c.Text) == "" })
+	switch {
+	case len(lines) == 0:
+		return nil, errors.New("the text is empty")
+	case t.opt.Task == Translate:
+		return nil, errors.New("a text is aligned with the words that are spoken: leave out the task translate")
+	case t.model.Tokenizer.NoTimestamps == tokenizer.None:
+		return nil, errors.New("the vocabulary has no token for timestamps off, which finding words needs")
+	}
+	n := t.withDraft(spoken)
+	n.text, n.replacer, n.warnsUseless, n.opt.WordTimestamps = lines, nil, false, true
+	return n, nil
+}
+
+// A textWord is a word of the text. Its times are those of the clip.
+type textWord struct {
+	wordTime
+	line   int
+	timed  bool // it was said, and its times are known
+	forced bool // it was run through the decoder
+}
+
+// textWords returns the words of the text, as those of a transcript are, and the lines that they are of. Between them they
+// have all bytes of a line, but for white space at its ends. A long line without times is divided at the ends of sentences.
+func (t *Transcriber) textWords(language string) (words []textWord, lines []transcript.Cue) {
+	const prose = 120 // bytes
+	tok := t.model.Tokenizer
+	for _, l := range t.text {
+		lines = append(lines, l)
+		text := tokenizer.Strip(l.Text)
+		if r, _ := utf8.DecodeRuneInString(text); !tokenizer.IsUnspaced(r) {
+			text = " " + text
+		}
+		parts, groups := tok.SplitToWords(tok.Encode(strings.ReplaceAll(text, "\n", " ")), language)
+		list := make([]wordTime, len(parts))
+		for k, part := range parts {
+			list[k] = wordTime{word: part, tokens: groups[k]}
+		}
+		joinPunctuation(list, t.opt.PrependPunctuations, t.opt.AppendPunctuations)
+		joinNumbers(list)
+		first := len(words)
+		for _, w := range list {
+			w.word, text = text[:len(w.word)], text[len(w.word):] // with its line breaks
+			if last := len(words) - 1; last >= first && (len(unitsOf(w.word)) == 0 || len(unitsOf(words[last].word)) == 0) {
+				words[last].word += w.word
+				words[last].tokens = slices.Concat(words[last].tokens, w.tokens)
+			} else if w.word != "" {
+				if last >= first && !l.HasTimes() && len(l.Text) > prose && transcript.EndsSentence(words[last].word, w.word) {
+					lines = append(lines, l)
+				}
+				words = append(words, textWord{wordTime: w, line: len(lines) - 1})
+			}
+		}
+	}
+	return words, lines
+}
+
+// unitsOf returns what is compared of a word: its runs of letters and digits in lower case, without apostrophes, and
+// each character of a script without spaces.
+func unitsOf(word string) (units []string) {
+	open := false // the last unit goes on
+	for _, r := range word {
+		switch {
+		case tokenizer.IsUnspaced(r):
+			units, open = append(units, string(r)), false
+		case unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r):
+			if !open {
+				units = append(units, "")
+			}
+			units[len(units)-1] += string(unicode.ToLower(r))
+			open = true
+		default:
+			open = open && (r == '\'' || r == '’')
+		}
+	}
+	return units
+}
+
+// A span of words of the text and of units of the transcript that are opposite each other, and its time.
+type textGap struct {
+	from, to   int // words of the text
+	heardFrom  int // units of the transcript
+	heardTo    int
+	start, end float64
+}
+
+// A textMatch relates a text to the words that were heard.
+type textMatch struct {
+	words []textWord
+	heard []transcript.Word
+	of    []int // the word of each unit of heard
+	gaps  []textGap
+}
+
+// matchText aligns the words of a text with those of a transcript. Words that are the same get their times.
+func matchText(ctx context.Context, words []textWord, heard []transcript.Word, duration float64) (*textMatch, error) {
+	m := &textMatch{words: words, heard: heard}
+	var given, units []string
+	var first []int // unit of each word of the text
+	for _, w := range words {
+		first = append(first, len(given))
+		given = append(given, unitsOf(w.word)...)
+	}
+	first = append(first, len(given))
+	for i, w := range heard {
+		for _, u := range unitsOf(w.Word) {
+			units, m.of = append(units, u), append(m.of, i)
+		}
+	}
+	var v wer.Vocabulary
+	ref, hyp := v.Words(nil, strings.Join(given, " ")), v.Words(nil, strings.Join(units, " "))
+	pairs, err := new(wer.Aligner).Align(ctx, ref, hyp)
+	if err != nil {
+		return nil, err
+	}
+	found := 0
+	opposite := make([]int, len(given)) // the unit of heard that each unit of the text is, or -1
+	for i := range opposite {
+		opposite[i] = -1
+	}
+	for _, p := range withoutChance(pairs) {
+		opposite[p.Ref], found = p.Hyp, found+1
+	}
+	if most := min(len(given), len(units)); float64(found) < leastFound*float64(most) || found == 0 {
+		return nil, &TextError{Found: found, Words: most}
+	}
+	m.divide(first, opposite, duration)
+	return m, nil
+}
+
+// withoutChance returns the hits of an alignment, without runs of them that are much shorter than the differences on both
+// sides: a few common words that two texts have in the same order by chance. At either end of the texts, one side counts.
+func withoutChance(pairs []wer.Pair) (hits []wer.Pair) {
+	type run struct{ from, to int } // of hits
+	kept := []run{{}}
+	add := func(r run) {
+		for n := len(kept) - 1; n > 0; n-- {
+			before, after := kept[n].from-kept[n-1].to, r.from-kept[n].to
+			if 2*(kept[n].to-kept[n].from) >= min(cmp.Or(before, after), cmp.Or(after, before)) {
+				break
+			}
+			kept = kept[:n]
+		}
+		kept = append(kept, r)
+	}
+	for from, to := 0, 0; from < len(pairs); from = to + 1 {
+		for to = from; to < len(pairs) && pairs[to].Op == wer.Hit; to++ {
+		}
+		if to > from {
+			add(run{from, to})
+		}
+	}
+	add(run{len(pairs), len(pairs)})
+	for _, r := range kept[1 : len(kept)-1] {
+		hits = append(hits, pairs[r.from:r.to]...)
+	}
+	return hits
+}
+
+// divide gives times to the words all of whose units were heard, and collects the gaps between them.
+func (m *textMatch) divide(first, opposite []int, duration float64) {
+	g := textGap{}
+	for i := range m.words {
+		w := &m.words[i]
+		all := opposite[first[i]:first[i+1]]
+		if len(all) == 0 || slices.Contains(all, -1) || all[len(all)-1]-all[0] != len(all)-1 {
+			continue
+		}
+		from, to := all[0], all[len(all)-1]+1
+		a, b := m.part(from, false), m.part(to-1, true)
+		w.start, w.end, w.timed = a, b, true
+		w.probability = m.heard[m.of[from]].Probability
+		g.to, g.heardTo, g.end = i, from, w.start
+		m.addGap(g)
+		g = textGap{from: i + 1, heardFrom: to, start: w.end}
+	}
+	g.to, g.heardTo, g.end = len(m.words), len(m.of), max(duration, g.start)
+	m.addGap(g)
+}
+
+func (m *textMatch) addGap(g textGap) {
+	if g.from < g.to || g.heardFrom < g.heardTo {
+		m.gaps = append(m.gaps, g)
+	}
+}
+
+// part returns when a unit of the transcript begins or ends: units share the time of their word.
+func (m *textMatch) part(unit int, end bool) float64 {
+	w := m.heard[m.of[unit]]
+	from, to := unit, unit+1
+	for from > 0 && m.of[from-1] == m.of[unit] {
+		from--
+	}
+	for to < len(m.of) && m.of[to] == m.of[unit] {
+		to++
+	}
+	k := unit - from
+	if end {
+		k++
+	}
+	return w.Start + (w.End-w.Start)*float64(k)/float64(to-from)
+}
+
+// A TextError reports that a text is of another recording.
+type TextError struct {
+	Found, Words int // words of the text that were heard, of those that could have been
+}
+
+func (e *TextError) Error() string {
+	return fmt.Sprintf("the text is not that of the recording: %d of %s were heard (%.0f %%), want at least %.0f %%",
+		e.Found, show.Some(e.Words, "word"), 100*float64(e.Found)/float64(max(1, e.Words)), 100*leastFound)
+}
+
+// writeText replaces the words of a transcript of the clip by those of the text. Unless speakers are to be named, it
+// reports the segments.
+func (t *Transcriber) writeText(ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, report Callbacks) error {
+	var heard []transcript.Word
+	for _, s := range tr.Segments {
+		heard = append(heard, s.Words...)
+	}
+	words, lines := t.textWords(tr.Language)
+	m, err := matchText(ctx, words, heard, tr.Duration)
+	if err == nil {
+		err = t.timeGaps(ctx, clip, tr, m)
+	}
+	if err != nil {
+		return err
+	}
+	for _, g := range m.gaps {
+		if d := m.judge(g); d.Text+d.Heard != "" {
+			tr.Differences = append(tr.Differences, d)
+		}
+	}
+	tr.Segments = m.segments(lines, tr.Segments, tr.Duration)
+	tr.Text = ""
+	for _, s := range tr.Segments {
+		if tr.Text += s.Text; report.Segment != nil && t.opt.Speakers == nil {
+			report.Segment(s)
+		}
+	}
+	return nil
+}
+
+// timeGaps finds the times of the words in gaps, by the sound there.
+func (t *Transcriber) timeGaps(ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, m *textMatch) error {
+	byFirst := map[int]textGap{} // by the first word
+	for _, g := range m.gaps {
+		if g.from < g.to {
+			byFirst[g.from] = g
+		}
+	}
+	if len(byFirst) == 0 {
+		return nil
+	}
+	if err := clip.Rewind(); err != nil {
+		return err
+	}
+	began := time.Now()
+	s, err := audio.NewSpectrogram(ctx, clip, t.melOptions())
+	if err != nil {
+		return err
+	}
+	r := t.newTranscription(tr.Name, soundFile{s}, Callbacks{})
+	language, _ := t.model.Tokenizer.Language(tr.Language)
+	room := t.model.Dims.TextPositions - len(t.languageAndTask(language)) - 2 // for <|notimestamps|> and <|endoftext|>
+	for at := 0; at < len(m.words); at++ {
+		g, ok := byFirst[at]
+		if length := g.end - g.start; !ok || length > seconds(r.frames)-textContext || float64(g.to-g.from) > mostSpoken*(length+1) {
+			continue
+		}
+		span := m.window(g, byFirst, seconds(r.frames), room)
+		if at = max(at, span.to-1); span.to == span.from {
+			continue
+		}
+		if err := r.timeSpan(ctx, m, span, language); err != nil {
+			return err
+		}
+	}
+	tr.Stats.Seconds.Words += time.Since(began).Seconds()
+	return nil
+}
+
+// window returns the words around a gap, and those of further gaps, that are run through the decoder together: as many as
+// fit into a window of so many seconds and tokens.
+func (m *textMatch) window(g textGap, byFirst map[int]textGap, length float64, tokens int) textGap {
+	span, last := g, g.end // end of the last gap
+	for span.from > 0 && m.words[span.from-1].timed && m.words[span.from-1].start > g.start-textContext {
+		span.from--
+		span.start = m.words[span.from].start
+	}
+	for _, w := range m.words[span.from:span.to] {
+		tokens -= len(w.tokens)
+	}
+	if tokens < 0 {
+		return textGap{from: g.from, to: g.from}
+	}
+	for span.to < len(m.words) {
+		next := textGap{to: span.to + 1, end: m.words[span.to].end}
+		if n, ok := byFirst[span.to]; ok {
+			next = n
+			last = max(last, n.end)
+		}
+		for _, w := range m.words[span.to:next.to] {
+			tokens -= len(w.tokens)
+		}
+		if tokens < 0 || next.end > span.start+length || m.words[span.to].timed && m.words[span.to].start > last+textContext {
+			break
+		}
+		span.to, span.end = next.to, max(span.end, next.end)
+	}
+	return span
+}
+
+// timeSpan runs words through the decoder and sets the times of those that have none.
+func (r *transcription) timeSpan(ctx context.Context, m *textMatch, span textGap, language tokenizer.Language) error {
+	var text []tokenizer.Token
+	for _, w := range m.words[span.from:span.to] {
+		text = append(text, w.tokens...)
+	}
+	seek := int(span.start * audio.FramesPerSecond)
+	w := &window{seek: seek, size: min(frameCount(span.end), r.src.Frames(), seek+r.frames) - seek}
+	w.frames = r.encodedFrames(w.size)
+	defer w.close()
+	if err := r.encode(ctx, w); err != nil {
+		return err
+	}
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(language), text, language.Code, w.size)
+	if err != nil {
+		return err
+	}
+	at := span.from
+	have := 0 // tokens of the word
+	for _, part := range times {
+		for ; at < span.to && have >= len(m.words[at].tokens); at++ {
+			have = 0
+		}
+		word := &m.words[at]
+		start, end := w.begin()+part.start, w.begin()+part.end
+		if !word.timed {
+			if have == 0 {
+				word.start, word.end = start, end
+			} else if len(unitsOf(part.word)) > 0 {
+				word.end = end
+			}
+			word.probability += part.probability * float64(len(part.tokens)) / float64(len(word.tokens))
+		}
+		have += len(part.tokens)
+	}
+	for i := span.from; i < span.to; i++ {
+		m.words[i].forced = true
+	}
+	return nil
+}
+
+// judge decides which words of a gap were said: those that sound like what was heard there, and those that the model
+// finds likely. It returns what was not, and what was heard in its place.
+func (m *textMatch) judge(g textGap) transcript.Difference {
+	var given, heard []string // letters of each word
+	for _, w := range m.words[g.from:g.to] {
+		given = append(given, strings.Join(unitsOf(w.word), ""))
+	}
+	spoken := m.heardIn(g)
+	for _, w := range spoken {
+		heard = append(heard, strings.Join(unitsOf(w.Word), ""))
+	}
+	alike, found := shares(given, heard)
+	d, all := transcript.Difference{Start: g.start, End: g.end}, len(given) > 0
+	for i := range given {
+		w := &m.words[g.from+i]
+		w.timed = w.forced && (w.probability >= leastOther || alike[i] >= leastAlike && w.probability >= leastLikeHeard)
+		w.start, w.end = min(max(w.start, g.start), g.end), min(max(w.end, g.start), g.end)
+		if all = all && w.timed; !w.timed && given[i] != "" {
+			d.Text, w.probability = d.Text+w.word, 0
+		}
+	}
+	for i, w := range spoken {
+		if found[i] < leastAlike && !all { // else they are other spellings: "105" is "one hundred and five"
+			if d.Heard == "" {
+				d.Start = w.Start
+			}
+			d.Heard, d.End = d.Heard+w.Word, max(w.End, d.Start)
+		}
+	}
+	d.Text, d.Heard = tokenizer.Strip(d.Text), tokenizer.Strip(d.Heard)
+	return d
+}
+
+// shares returns which share of the letters of each word of a and of b an alignment finds in the other.
+func shares(a, b []string) (ofA, ofB []float64) {
+	ofA, ofB = make([]float64, len(a)), make([]float64, len(b))
+	owners := func(words []string) (letters []int32, owner []int) {
+		for i, w := range words {
+			letters = wer.Characters(letters, w)
+			for len(owner) < len(letters) {
+				owner = append(owner, i)
+			}
+		}
+		return letters, owner
+	}
+	x, xOwner := owners(a)
+	y, yOwner := owners(b)
+	for _, p := range wer.Align(x, y) {
+		if p.Op == wer.Hit {
+			i, k := xOwner[p.Ref], yOwner[p.Hyp]
+			ofA[i] += 1 / float64(utf8.RuneCountInString(a[i]))
+			ofB[k] += 1 / float64(utf8.RuneCountInString(b[k]))
+		}
+	}
+	return ofA, ofB
+}
+
+// heardIn returns the words that were heard in a gap.
+func (m *textMatch) heardIn(g textGap) []transcript.Word {
+	if g.heardFrom == g.heardTo {
+		return nil
+	}
+	return m.heard[m.of[g.heardFrom] : m.of[g.heardTo-1]+1]
+}
+
+// segments returns the lines as segments. old are those that were heard.
+func (m *textMatch) segments(lines []transcript.Cue, old []transcript.Segment, duration float64) (all []transcript.Segment) {
+	ahead := 0 // the first word from there on that was said
+	next := func(from int) float64 {
+		for ahead = max(ahead, from); ahead < len(m.words) && !m.words[ahead].timed; ahead++ {
+		}
+		if ahead == len(m.words) {
+			return duration
+		}
+		return m.words[ahead].start
+	}
+	moved := next(0) // how far the times of lines were off
+	if ahead < len(m.words) {
+		moved -= lines[m.words[ahead].line].Start
+	}
+	ended, o := 0., transcript.Segment{}
+	for from, to := 0, 0; from < len(m.words); from = to {
+		l, at := lines[m.words[from].line], ended
+		for to = from; to < len(m.words) && m.words[to].line == m.words[from].line; to++ {
+		}
+		words := m.words[from:to]
+		if start := next(from); ahead < to { // words that were not said have no time of their own
+			at, moved = start, start-l.Start
+			for i := range words {
+				if w := &words[i]; !w.timed {
+					w.start, w.end = at, at
+				}
+				at = words[i].end
+			}
+		} else {
+			if l.HasTimes() { // it moves with the line before it
+				at = min(max(l.Start+moved, ended), start)
+			}
+			length := max(0, min(l.End-l.Start, start-at)) / float64(len(words))
+			for i := range words {
+				words[i].start, words[i].end = at+length*float64(i), at+length*float64(i+1)
+			}
+		}
+		for len(old) > 0 && (o.Tokens == nil || old[0].Start <= words[0].start) {
+			o, old = old[0], old[1:]
+		}
+		s := transcript.Segment{
+			ID: len(all), Start: round2(words[0].start), End: round2(words[len(words)-1].end), Fixed: l.HasTimes(), Seek: o.Seek,
+			Language: o.Language, LanguageProbability: o.LanguageProbability, Temperature: o.Temperature,
+			AvgLogProb: o.AvgLogProb, CompressionRatio: o.CompressionRatio, NoSpeechProb: o.NoSpeechProb,
+		}
+		for _, w := range words {
+			s.Text += w.word
+			s.Tokens = append(s.Tokens, w.tokens...)
+			s.Words = append(s.Words, transcript.Word{Word: w.word, Start: round2(w.start), End: round2(w.end), Probability: w.probability})
+		}
+		if ended = s.End; l.HasTimes() { // it stays as long as it did, if the next one leaves room
+			s.End = max(s.End, min(s.Start+l.End-l.Start, next(to), duration))
+		}
+		all = append(all, s)
+	}
+	return all
+}
