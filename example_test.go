@@ -120,6 +120,44 @@ func ExampleModel_Transcriber() {
 	// 7 segments
 }
 
+// A text that is known, with the times at which the recording has its words. One of them, "please", is not said.
+func ExampleModel_Transcriber_withText() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{Offline: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	clip, err := audio.Input{}.OpenReader(ctx, "digits.wav", bytes.NewReader(digits.Sample()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer clip.Close()
+	raw := []byte("One, nine, seven, six: please!\nEight three five seven seven four.")
+	cues, err := transcript.ReadLines("digits.txt", raw)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := m.Transcriber().WithText(cues)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tr, err := t.Transcribe(ctx, clip, transcribe.Callbacks{})
+	if err != nil {
+		log.Fatal(err) // *transcribe.TextError: the text is of another recording
+	}
+	for _, d := range tr.Differences {
+		fmt.Println(d.Line())
+	}
+	for _, s := range tr.Segments {
+		fmt.Printf("%.1f %s\n", s.Start, s.TrimmedText())
+	}
+	// Output:
+	// 00:03.980 in the text, not heard: please!
+	// 0.0 One, nine, seven, six: please!
+	// 4.0 Eight three five seven seven four.
+}
+
 // A published model needs no OpenFS: see the example of Open.
 func Example() {
 	ctx := context.Background()

@@ -1,7 +1,6 @@
 package transcribe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,16 +185,12 @@ func matchText(ctx context.Context, words []textWord, heard []transcript.Word, d
 }
 
 // withoutChance returns the hits of an alignment, without runs of them that are much shorter than the differences on both
-// sides: a few common words that two texts have in the same order by chance. At either end of the texts, one side counts.
+// sides: a few common words that two texts have in the same order by chance.
 func withoutChance(pairs []wer.Pair) (hits []wer.Pair) {
 	type run struct{ from, to int } // of hits
 	kept := []run{{}}
 	add := func(r run) {
-		for n := len(kept) - 1; n > 0; n-- {
-			before, after := kept[n].from-kept[n-1].to, r.from-kept[n].to
-			if 2*(kept[n].to-kept[n].from) >= min(cmp.Or(before, after), cmp.Or(after, before)) {
-				break
-			}
+		for n := len(kept) - 1; n > 0 && 2*(kept[n].to-kept[n].from) < min(kept[n].from-kept[n-1].to, r.from-kept[n].to); n-- {
 			kept = kept[:n]
 		}
 		kept = append(kept, r)
