@@ -111,23 +111,13 @@ func inSquares[D, S any](
 	}
 }
 
-// transposeWordsWith returns a transposeWordsFunc that uses f for multiples of eight rows and
-// columns.
-func transposeWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) transposeWordsFunc {
-	return func(to, from []byte, stride, rows, cols int, flip uint32) {
-		inSquares(to, from, stride, rows, cols, 8, 4,
-			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols, int(flip)) },
-			func(to, from []byte, rows, cols int) { transposeWordsRef(to, from, stride, rows, cols, flip) })
-	}
-}
-
-// transposeHalvesWith returns a transposeHalvesFunc that uses f for multiples of sixteen rows and
-// eight columns.
-func transposeHalvesWith(f func(to, from *byte, stride, rows, cols int)) transposeHalvesFunc {
+// transposeBytesWith returns a transposeFunc for elements of size bytes that uses f for multiples of
+// square rows and of eight columns.
+func transposeBytesWith(f func(to, from *byte, stride, rows, cols int), square, size int, ref transposeFunc) transposeFunc {
 	return func(to, from []byte, stride, rows, cols int) {
-		inSquares(to, from, stride, rows, cols, 16, 2,
+		inSquares(to, from, stride, rows, cols, square, size,
 			func(to, from *byte, rows, cols int) { f(to, from, stride, rows, cols) },
-			func(to, from []byte, rows, cols int) { transposeHalvesRef(to, from, stride, rows, cols) })
+			func(to, from []byte, rows, cols int) { ref(to, from, stride, rows, cols) })
 	}
 }
 

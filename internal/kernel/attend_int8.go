@@ -153,7 +153,7 @@ func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
 				use.int8s.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 			}
 			at := k.at(head, (pos+i)/panelKeys) + d*panelKeys + 4*at
-			use.packing.words(k.data[at:], t.keys[:], panel, rows, quads, 0)
+			use.packing.words(k.data[at:], t.keys[:], panel, rows, quads)
 		}
 		i += rows
 	}

@@ -12,7 +12,7 @@ const Lanes = panel
 //
 // It panics if a slice is too short.
 func Transpose(dst, x []float32, stride, rows, cols int) {
-	use.packing.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols, 0)
+	use.packing.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols)
 }
 
 // Chains sums columns of x, each by every row of w: with n = len(x)/Lanes, for r < rows

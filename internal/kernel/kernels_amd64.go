@@ -49,8 +49,8 @@ func setAVX2() set {
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfAVX2),
-			words:     transposeWordsWith(transposeWordsAVX2),
-			halves:    transposeHalvesWith(transposeHalvesAVX2),
+			words:     transposeBytesWith(transposeWordsAVX2, 8, 4, transposeWordsRef),
+			halves:    transposeBytesWith(transposeHalvesAVX2, 16, 2, transposeHalvesRef),
 		},
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,

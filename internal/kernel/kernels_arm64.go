@@ -60,7 +60,10 @@ func setNEON() set {
 			interleaveBy4: func(dst, x *[4 * panel]byte) { interleaveBy4NEON(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
-			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef,
+			widenHalf: widenHalfWith(widenHalfNEON), halves: transposeHalvesRef,
+			words: transposeBytesWith(func(to, from *byte, stride, rows, cols int) {
+				transposeNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
+			}, 8, 4, transposeWordsRef),
 		},
 		vector: vectorOps{
 			add: byStep(4, addNEON, addRef), maxInto: byStep(4, maxIntoNEON, maxIntoRef),
@@ -213,17 +216,6 @@ func weightsNEON(dst []byte, unit, x, scale []float32, m float32, row *[weightBl
 		roundBytesNEON(&to[0], &row[0], len(to), inverse)
 	}
 	return p.sum()
-}
-
-// transposeWordsOfNEON is transposeWordsRef.
-func transposeWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
-	if flip != 0 {
-		transposeWordsRef(to, from, stride, rows, cols, flip)
-		return
-	}
-	transposeWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
-		transposeNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
-	})(to, from, stride, rows, cols, 0)
 }
 
 // geluOfNEON is geluRef.

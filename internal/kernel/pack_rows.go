@@ -122,8 +122,8 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	return nil
 }
 
-// round sets rows to the rows of w rounded to int8, plus int8Zero, padded with zeros. It also
-// sets the scales and offsets of m.
+// round sets rows to the rows of w rounded to int8, padded with zeros. It also sets the scales and
+// offsets of m.
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	f.wide = Resize(f.wide, m.in)
 	f.stageInt8(m)
@@ -155,14 +155,14 @@ func roundRow(dst []byte, row []float32) (scale float32) {
 	return scale
 }
 
-// finishRow pads a row of output o, and sets its scale and offset.
+// finishRow pads a row of output o, takes int8Zero off, and sets its scale and offset.
 func (m *Matrix) finishRow(o int, row []byte, scale float32) {
 	for k := m.in; k < len(row); k++ {
 		row[k] = int8Zero
 	}
 	m.scale[o] = scale
 	if int8Zero != 0 {
-		m.offset[o] = -int8Zero * (sumBytes(row) - int8Zero*int32(len(row)))
+		m.offset[o] = centre(row)
 	}
 }
 
@@ -243,11 +243,11 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 func (f *packer) transpose(m *Matrix, to []byte, c, n, count int) {
 	switch m.format {
 	case precision.F32:
-		use.packing.words(to[4*c:], f.rows, f.stride, n, count, 0)
+		use.packing.words(to[4*c:], f.rows, f.stride, n, count)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += transposeBytes {
 			block := min(transposeBytes, count-k)
-			use.packing.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4, int8Signs&(1<<32-1))
+			use.packing.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4)
 		}
 	case precision.F16:
 		use.packing.halves(to[2*c:], f.rows, f.stride, n, count)
@@ -269,23 +269,4 @@ func widen(dst []float32, w tensor.Tensor, from int) {
 	default:
 		w.CopyTo(dst, from)
 	}
-}
-
-// sumBytes returns the sum of row, whose length is a multiple of four.
-func sumBytes(row []byte) (sum int32) {
-	const even = 0x00ff00ff00ff00ff
-	for len(row) >= 8 {
-		lanes := uint64(0) // four, of 16 bits: room for 128 sums of two bytes
-		n := min(len(row)&^7, 8*128)
-		for k := 0; k < n; k += 8 {
-			x := binary.LittleEndian.Uint64(row[k:])
-			lanes += x&even + x>>8&even
-		}
-		sum += int32(lanes&0xffff + lanes>>16&0xffff + lanes>>32&0xffff + lanes>>48)
-		row = row[n:]
-	}
-	for _, b := range row {
-		sum += int32(b)
-	}
-	return sum
 }

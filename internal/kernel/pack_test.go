@@ -253,7 +253,7 @@ func TestPackTranspose(t *testing.T) {
 	forSets(t, func(t *testing.T) {
 		for size, transpose := range map[int]func(to, from []byte, stride, rows, cols int){
 			2: use.packing.halves,
-			4: func(to, from []byte, stride, rows, cols int) { use.packing.words(to, from, stride, rows, cols, 0) },
+			4: use.packing.words,
 		} {
 			for rows := range panel + 1 {
 				for _, cols := range []int{0, 1, 3, 4, 7, 8, 9, 16, 29, 64, 120} {
@@ -287,19 +287,6 @@ func testPackTranspose(t *testing.T, rng *rand.Rand, transpose func(to, from []b
 	transpose(got[:need], from, stride, rows, cols)
 	if !bytes.Equal(got, want) {
 		t.Fatalf("%s: %d rows of %d elements of %d bytes are not transposed", name, rows, cols, size)
-	}
-}
-
-func TestSumBytes(t *testing.T) {
-	for _, n := range []int{0, 4, 8, 12, 1020, 1024, 1028, 5120, 20480} {
-		row, want := make([]byte, n), int32(0)
-		for i := range row {
-			row[i] = byte(255 - i%7%5)
-			want += int32(row[i])
-		}
-		if got := sumBytes(row); got != want {
-			t.Errorf("%d bytes: sum %d, want %d", n, got, want)
-		}
 	}
 }
 

@@ -9,22 +9,19 @@ import (
 // packKernels are what packing takes its time for. They move bits and round nothing.
 type packKernels struct {
 	widenHalf widenHalfFunc
-	words     transposeWordsFunc
-	halves    transposeHalvesFunc
+	words     transposeFunc // of four bytes
+	halves    transposeFunc // of two
 }
 
 // A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
 type widenHalfFunc = func(dst []float32, src []byte)
 
-// A transposeWordsFunc transposes words of four bytes. For r < rows and k < cols,
+// A transposeFunc transposes elements of some bytes. For r < rows and k < cols,
 //
-//	to[k·64+r] = from[r][k] ^ flip
+//	to[k·64+r] = from[r][k]
 //
 // where row r of from begins r·stride bytes after the first.
-type transposeWordsFunc = func(to, from []byte, stride, rows, cols int, flip uint32)
-
-// A transposeHalvesFunc does so for elements of two bytes, without flip.
-type transposeHalvesFunc = func(to, from []byte, stride, rows, cols int)
+type transposeFunc = func(to, from []byte, stride, rows, cols int)
 
 var packingRef = packKernels{widenHalfRef, transposeWordsRef, transposeHalvesRef}
 
@@ -32,12 +29,11 @@ func widenHalfRef(dst []float32, src []byte) {
 	tensor.Tensor{DType: tensor.F16, Data: src}.CopyTo(dst, 0) // from a table
 }
 
-func transposeWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
+func transposeWordsRef(to, from []byte, stride, rows, cols int) {
 	const size = 4
 	for r := range rows {
 		for k := range cols {
-			v := binary.LittleEndian.Uint32(from[r*stride+k*size:])
-			binary.LittleEndian.PutUint32(to[(k*panel+r)*size:], v^flip)
+			copy(to[(k*panel+r)*size:][:size], from[r*stride+k*size:])
 		}
 	}
 }

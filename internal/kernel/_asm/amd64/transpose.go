@@ -39,14 +39,13 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 // transpose generates a function that transposes squares of rows by eight elements of size
 // bytes, which take wide bytes at their destination; it asks for whole squares, one at least.
 // stride is in bytes.
-func transpose(name, arguments string, rows, size, wide int, keep func(), transposeSquare func(s square)) {
+func transpose(name, arguments string, rows, size, wide int, transposeSquare func(s square)) {
 	function(name, "("+arguments+" int)")
 	stride := load64("stride")
 	s := square{from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
 	s.strides = strides{stride, triple(stride, 2), triple(stride, 4)}
 	to, from, left := load64("to"), load64("from"), load64("rows")
 	s.to = GP64()
-	keep() // what stays in registers
 	label("rows")
 	MOVQ(from, s.from)
 	MOVQ(to, s.to)
@@ -73,24 +72,14 @@ func transpose(name, arguments string, rows, size, wide int, keep func(), transp
 
 // transposeWords generates the transposition of words of four bytes.
 func transposeWords() {
-	var flip reg.VecVirtual
-	transpose("transposeWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func() {
-		bits, x := GP32(), XMM()
-		Load(Param("flip"), bits.As64())
-		flip = YMM()
-		VMOVD(bits, x)
-		VPBROADCASTD(x, flip)
-	}, func(s square) {
-		transposeEight(s, func(column int, v reg.VecVirtual) {
-			VPXOR(flip, v, v)
-			VMOVDQU(v, Mem{Base: s.to, Disp: column * 4 * panel})
-		})
+	transpose("transposeWordsAVX2", "to, from *byte, stride, rows, cols", 8, 4, 4, func(s square) {
+		transposeEight(s, func(column int, v reg.VecVirtual) { VMOVDQU(v, Mem{Base: s.to, Disp: column * 4 * panel}) })
 	})
 }
 
 // transposeNarrow generates the transposition of float32 to binary16.
 func transposeNarrow() {
-	transpose("transposeNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func() {}, func(s square) {
+	transpose("transposeNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func(s square) {
 		transposeEight(s, func(column int, v reg.VecVirtual) {
 			VCVTPS2PH(U8(nearestEven), v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
@@ -129,7 +118,7 @@ func transpose4x4(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 // transposeHalves generates the transposition of elements of two bytes, sixteen rows of eight at
 // a time: words of two elements are transposed.
 func transposeHalves() {
-	transpose("transposeHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func() {}, func(s square) {
+	transpose("transposeHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func(s square) {
 		for side := range 2 { // columns 0 … 3, and 4 … 7
 			var rows [4]reg.VecVirtual // columns of two rows each
 			for i := range rows {
