@@ -71,7 +71,12 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	logger := slog.New(slog.NewTextHandler(e.Err, o))
 	switch {
 	case l.JSON():
-		o.ReplaceAttr = secondsInJSON
+		o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr { // durations in seconds; slog would write nanoseconds
+			if a.Value.Kind() == slog.KindDuration {
+				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+			}
+			return a
+		}
 		logger = slog.New(slog.NewJSONHandler(e.Err, o))
 	case l.format != "text" && !l.Records && level >= slog.LevelWarn:
 		logger = Sentences(level, func(file, text string) {
@@ -90,14 +95,6 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	// a file at 24 kHz.
 	log.SetOutput(io.Discard)
 	return logger
-}
-
-// secondsInJSON writes durations in seconds; slog would write nanoseconds.
-func secondsInJSON(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() == slog.KindDuration {
-		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
-	}
-	return a
 }
 
 // sentences is a log handler that writes each record as a sentence.

@@ -146,10 +146,14 @@ func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 const longestList = 64 << 20
 
 // readList reads names of files, one per line, or each before a NUL character if there is one. Empty names are
-// skipped. "-" is standard input.
+// skipped. "-" is standard input, and "" no list.
 func readList(ctx context.Context, name string, stdin io.Reader) (names []string, err error) {
 	r := stdin
-	if name != "-" {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+	default:
 		f, err := openList(ctx, name)
 		if err != nil {
 			return nil, cli.Usagef("--files-from %s: %v", show.Name(name), input.Cause(err))

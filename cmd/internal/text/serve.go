@@ -125,9 +125,12 @@ func (s *serveCommand) serve(ctx context.Context, _ []string) error {
 		return err
 	}
 	s.limitFFmpeg()
-	secure, err := s.tls()
-	if err != nil {
-		return err
+	var secure *tls.Config
+	if s.cert != "" {
+		var err error
+		if secure, err = s.files.TLS(s.cert, s.key); err != nil {
+			return cli.Usagef("--tls-cert %w; want a certificate and its key in PEM, in one file or as CERTIFICATE,KEY", err)
+		}
 	}
 	defer func() {
 		if s.loaded != nil {
@@ -295,18 +298,6 @@ func formFields() (fields []serve.Field) {
 		fields = append(fields, serve.Field{Name: o.FormField(), Option: o.Field, Set: set})
 	}
 	return fields
-}
-
-// tls returns the configuration of TLS, or nil without a certificate.
-func (s *serveCommand) tls() (*tls.Config, error) {
-	if s.cert == "" {
-		return nil, nil
-	}
-	c, err := s.files.TLS(s.cert, s.key)
-	if err != nil {
-		return nil, cli.Usagef("--tls-cert %w; want a certificate and its key in PEM, in one file or as CERTIFICATE,KEY", err)
-	}
-	return c, nil
 }
 
 // limitFFmpeg limits --ffmpeg auto to common formats, if ffmpeg is installed.

@@ -102,11 +102,9 @@ func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error
 
 // prepare checks the flags and the arguments, and returns the files to transcribe.
 func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files []string, err error) {
-	var list []string
-	if t.list != "" {
-		if list, err = readList(ctx, t.list, t.In); err != nil {
-			return nil, err
-		}
+	list, err := readList(ctx, t.list, t.In)
+	if err != nil {
+		return nil, err
 	}
 	in, err := inputs(args, list, t.recursive)
 	if err == nil {
