@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 
 	"verity/transcript"
@@ -36,4 +37,19 @@ func handleWrite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeText(w, b.String())
+}
+
+// handleRead reads a transcript that was saved as SRT, VTT or JSON, for the page to go on with.
+func handleRead(w http.ResponseWriter, r *http.Request) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTranscript))
+	if err != nil {
+		writeProblem(w, badRequest("", "The transcript cannot be read: %v", err))
+		return
+	}
+	t, err := transcript.Open(r.URL.Query().Get("name"), raw)
+	if err != nil {
+		writeProblem(w, badRequest("", "%v", err))
+		return
+	}
+	writeJSON(w, object{"language": languageName(t.Language), "duration": t.Duration, "segments": t.Segments})
 }

@@ -51,6 +51,22 @@ func TestPageWrites(t *testing.T) {
 	}
 }
 
+// TestPageReads: what was saved as JSON, SRT or VTT can be opened again.
+func TestPageReads(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, x := range [][3]string{
+		{"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nAsk\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","segments":[{"id":0,"seek":0,"start":1,"end":2.5,"text":"Ask not.","tokens":null,"fixed":true`},
+		{"a.json", `{"language": "de", "segments": [{"start": 0, "end": 1, "text": "Ja."}]}`, `200 OK` + "\n" + `{"duration":1,"language":"german"`},
+		{"a.json", `{"text": "Ja."}`, "400 "},
+		{"a.vtt", "Hello", "400 "},
+	} {
+		r, answer := ask(t, "POST", h.URL+"/page/read?name="+x[0], strings.NewReader(x[1]))
+		if got := r.Status + "\n" + answer; !strings.HasPrefix(got, x[2]) {
+			t.Errorf("%s: got %.400q, want %q", x[0], got, x[2])
+		}
+	}
+}
+
 // imports are the modules that a module imports.
 var imports = regexp.MustCompile(`from "\./([^"]+)"`)
 

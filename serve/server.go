@@ -231,6 +231,7 @@ func (s *Server) routes() http.Handler {
 	api("POST /detect-language", s.handleDetection)
 	api("POST /inference", s.handleSpeech(whisperCPP, transcribe.Transcribe))
 	api("POST /page/write", handleWrite)
+	api("POST /page/read", handleRead)
 	open("GET /health", s.handleHealth)
 	open("GET /docs", embedded("page/docs.html"))
 	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs", http.StatusPermanentRedirect)) // for its relative links

@@ -14,7 +14,7 @@ const composedWidth, composedLines, longestCue = 42, 2, 7.0
 func shown(o Subtitles, t *Transcript, names bool) (all []Cue) {
 	for _, c := range o.cues(t, names, 1000) {
 		before, marked, after := c.text()
-		all = append(all, Cue{c.start, c.end, before + marked + after})
+		all = append(all, Cue{Start: c.start, End: c.end, Text: before + marked + after})
 	}
 	return all
 }

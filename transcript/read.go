@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"math"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"verity/internal/input"
+	"verity/tokenizer"
 )
 
 // MaxText is the largest text that Read accepts, in bytes: a hundred hours of speech.
@@ -80,6 +83,97 @@ func read(name string, raw []byte, clean func(string) string) ([]Cue, error) {
 		cues = cleanCues([]Cue{{Text: text}}, clean)
 	}
 	return cues, nil
+}
+
+// Open reads srt, vtt or JSON, as Read does, to go on with the transcript. A subtitle becomes a fixed segment. JSON may have
+// speakers, words and a language; words that stand apart from the segments, as in OpenAI's verbose_json, go to those that
+// have them in their text. Text without times is an error.
+func Open(name string, raw []byte) (*Transcript, error) {
+	cues, err := Read(name, raw)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(cues, Cue.HasTimes) {
+		return nil, fmt.Errorf("%s: has no times, want srt, vtt or json", name)
+	}
+	var doc struct {
+		Language string
+		Duration float64
+		Segments []struct {
+			Start, End    float64
+			Text, Speaker string
+			Fixed         bool
+			Words         []Word
+		}
+		Words []Word
+	}
+	isJSON := !errors.As(json.Unmarshal([]byte(input.Text(raw)), &doc), new(*json.SyntaxError)) // members of other types are left out
+	t := &Transcript{Name: name, Language: doc.Language, Duration: doc.Duration}
+	for _, s := range doc.Segments {
+		t.Segments = append(t.Segments, Segment{Start: s.Start, End: s.End, Text: oneLine(s.Text), Speaker: s.Speaker, Fixed: s.Fixed, Words: s.Words})
+	}
+	if len(doc.Segments) == 0 {
+		for _, c := range cues {
+			t.Segments = append(t.Segments, Segment{Start: c.Start, End: c.End, Text: c.Text, Speaker: c.Speaker, Fixed: !isJSON})
+		}
+	}
+	end := 0.0
+	t.Segments = slices.DeleteFunc(t.Segments, func(s Segment) bool { return s.Text == "" })
+	for i := range t.Segments {
+		s := &t.Segments[i]
+		if !(s.Start >= 0 && s.End >= s.Start && s.End < math.MaxInt32) || s.End == 0 {
+			s.Start, s.End = end, end
+		}
+		if len(s.Words) == 0 {
+			s.Words, doc.Words = takeWords(s.Text, doc.Words)
+		}
+		if coveredBy(s.Text, s.Words) == 0 || !inOrder(s.Words) {
+			s.Words = nil
+		}
+		end = s.End
+		t.Duration = max(t.Duration, end)
+	}
+	slices.SortStableFunc(t.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
+	return t, nil
+}
+
+// takeWords returns the words of a text, and those after them; none if it has others, as where somebody changed it.
+func takeWords(text string, words []Word) (taken, rest []Word) {
+	const ahead = 100 // words of a text before, that was changed
+	for i := range min(len(words), ahead) {
+		if n := coveredBy(text, words[i:]); n > 0 {
+			return words[i : i+n], words[i+n:]
+		}
+	}
+	return nil, words
+}
+
+// coveredBy returns how many of the words, from the first on, have all letters and digits of a text; 0 if they have others.
+func coveredBy(text string, words []Word) int {
+	for i, w := range words {
+		before, after, found := strings.Cut(text, tokenizer.Strip(w.Word))
+		if !found || strings.ContainsFunc(before, isSpoken) {
+			return 0
+		}
+		if text = after; !strings.ContainsFunc(text, isSpoken) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func isSpoken(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// inOrder reports whether words follow each other in time.
+func inOrder(words []Word) bool {
+	at := 0.0
+	for _, w := range words {
+		if !(w.Start >= at && w.End >= w.Start && w.End > 0 && w.End < math.MaxInt32) {
+			return false
+		}
+		at = w.Start
+	}
+	return true
 }
 
 // cleanCues drops cues without text, and times that are impossible.
@@ -157,6 +251,7 @@ const vttTime = `[ \t\f]*(?:(\d+):)?([0-5]\d):([0-5]\d)\.(\d{3})`
 var (
 	vttSignature = regexp.MustCompile(`^WEBVTT(?:[ \t\n]|$)`)
 	vttCue       = regexp.MustCompile(`^` + vttTime + `[ \t\f]*-->` + vttTime + `(?:\D|$)`)
+	vttVoice     = regexp.MustCompile(`^<v(?:\.[^ \t\n>]*)?[ \t\n]([^>]*)>`)
 	vttMarkup    = regexp.MustCompile(`<[^>]*(?:>|$)`)
 )
 
@@ -170,6 +265,9 @@ func readVTT(text string) (cues []Cue) {
 	var words strings.Builder // of c
 	finish := func() {
 		if c != nil {
+			if voice := vttVoice.FindStringSubmatch(words.String()); voice != nil {
+				c.Speaker = html.UnescapeString(oneLine(voice[1]))
+			}
 			c.Text = html.UnescapeString(vttMarkup.ReplaceAllString(words.String(), ""))
 			cues = append(cues, *c)
 		}
@@ -220,10 +318,10 @@ func readJSON(raw []byte) (cues []Cue, err error) {
 		return nil, fmt.Errorf("%w; want txt, srt, vtt or json", input.JSON(raw, err))
 	}
 	for _, s := range doc.Segments {
-		cues = append(cues, Cue{s.Start, s.End, s.Text})
+		cues = append(cues, Cue{Start: s.Start, End: s.End, Text: s.Text})
 	}
 	for _, s := range doc.Transcription {
-		cues = append(cues, Cue{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
+		cues = append(cues, Cue{Start: s.Offsets.From / 1000, End: s.Offsets.To / 1000, Text: s.Text})
 	}
 	if len(cues) == 0 {
 		cues = []Cue{{Text: doc.Text}}

@@ -14,7 +14,7 @@ import (
 func TestReadWhatIsWritten(t *testing.T) {
 	tr := &Transcript{Text: " Good morning, <|endoftext|> all. Two\tof you & me.", Language: "en", Segments: []Segment{
 		{Start: 0, End: 2.5, Text: " Good morning, <|endoftext|> all."}, {Start: 3, End: 3661.25, Text: " Two\tof you & me."}}}
-	want := []Cue{{0, 2.5, "Good morning, <|endoftext|> all."}, {3, 3661.25, "Two of you & me."}}
+	want := []Cue{{0, 2.5, "Good morning, <|endoftext|> all.", ""}, {3, 3661.25, "Two of you & me.", ""}}
 	for _, f := range Formats() {
 		var b bytes.Buffer
 		if err := Write(&b, f, tr); err != nil {
@@ -23,7 +23,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 		got, err := Read("talk."+string(f), b.Bytes())
 		switch f {
 		case TXT:
-			if joined := []Cue{{0, 0, want[0].Text + " " + want[1].Text}}; err != nil || !reflect.DeepEqual(got, joined) {
+			if joined := []Cue{{0, 0, want[0].Text + " " + want[1].Text, ""}}; err != nil || !reflect.DeepEqual(got, joined) {
 				t.Errorf("%s: got %+v, error %v, want %+v", f, got, err, joined)
 			}
 		case SRT, VTT, JSON:
@@ -38,32 +38,68 @@ func TestReadWhatIsWritten(t *testing.T) {
 	}
 }
 
+// TestOpen: subtitles are fixed segments; words of JSON go to the segments that have them in their text, whatever their times.
+func TestOpen(t *testing.T) {
+	word := func(text string, start, end float64) Word {
+		return Word{Word: text, Start: start, End: end, Probability: 0.5}
+	}
+	for _, test := range []struct {
+		name, text string
+		want       []Segment
+	}{
+		{"a.srt", "2\n00:00:03,000 --> 00:00:04,000\nNo.\n\n1\n00:00:01,000 --> 00:00:02,500\nAnn: Ask\nnot.\n",
+			[]Segment{{Start: 1, End: 2.5, Text: "Ann: Ask not.", Fixed: true}, {Start: 3, End: 4, Text: "No.", Fixed: true}}},
+		{"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.500\n<v.loud Ann &amp; Bo>Ask\nnot.</v>\n",
+			[]Segment{{Start: 1, End: 2.5, Text: "Ask not.", Speaker: "Ann & Bo", Fixed: true}}},
+		{"whisper.json", `{"language": "en", "segments": [{"start": 1, "end": 2, "text": " Ask not.", "words": [{"word": " Ask", "start": 1, "end": 1.5, "probability": 0.5}, {"word": " not.", "start": 1.5, "end": 2, "probability": 0.5}]}]}`,
+			[]Segment{{Start: 1, End: 2, Text: "Ask not.", Words: []Word{word(" Ask", 1, 1.5), word(" not.", 1.5, 2)}}}},
+		{"moved.json", `{"segments": [{"start": 7, "end": 8, "text": "Ask not.", "speaker": "Ann", "fixed": true}, {"start": 8, "end": 9, "text": "Well, not."}, {"start": 9, "end": 9, "text": "“No” – no."}, {"start": 9, "end": 10, "text": "?"}], "words": [` +
+			`{"word": "Ask", "start": 1, "end": 2, "probability": 0.5}, {"word": "not", "start": 2, "end": 3, "probability": 0.5}, {"word": "What", "start": 3, "end": 3, "probability": 0.5},` +
+			`{"word": "No", "start": 3, "end": 4, "probability": 0.5}, {"word": "no", "start": 4, "end": 5, "probability": 0.5}]}`,
+			[]Segment{{Start: 7, End: 8, Text: "Ask not.", Speaker: "Ann", Fixed: true, Words: []Word{word("Ask", 1, 2), word("not", 2, 3)}}, {Start: 8, End: 9, Text: "Well, not."},
+				{Start: 9, End: 9, Text: "“No” – no.", Words: []Word{word("No", 3, 4), word("no", 4, 5)}}, {Start: 9, End: 10, Text: "?"}}},
+		{"odd.json", `{"segments": [{"id": "x", "start": 1, "end": 2, "text": "In 42 days", "words": [{"word": "In", "start": 1, "end": 1.2}, {"word": "42"}, {"word": "days", "start": 1.5, "end": 2}]}, {"start": 5, "end": 4, "text": "so"}]}`,
+			[]Segment{{Start: 1, End: 2, Text: "In 42 days"}, {Start: 2, End: 2, Text: "so"}}},
+		{"cpp.json", `{"transcription":[{"offsets":{"from":0,"to":2000},"text":" And so"}]}`, []Segment{{End: 2, Text: "And so"}}},
+	} {
+		got, err := Open(test.name, []byte(test.text))
+		if err != nil || !reflect.DeepEqual(got.Segments, test.want) || got.Duration != test.want[len(test.want)-1].End {
+			t.Errorf("%s: error %v, got %+v, want %+v", test.name, err, got, test.want)
+		}
+	}
+	for _, name := range []string{"a.txt", "a.json", "a.vtt"} {
+		if _, err := Open(name, []byte(`{"text": "No times."}`)); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
+			t.Errorf("%s: error %v, want one that names the file", name, err)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
 		want       []Cue
 	}{
 		{"empty", "", nil},
-		{"binary", "\x00\x01\xff\xfe a\x07b \xc3", []Cue{{0, 0, "a b"}}},
+		{"binary", "\x00\x01\xff\xfe a\x07b \xc3", []Cue{{0, 0, "a b", ""}}},
 		{"whisper.cpp.json", `{"result":{"language":"en"},"transcription":[{"timestamps":{"from":"00:00:00,000","to":"00:00:02,000"},"offsets":{"from":0,"to":2000},"text":" And so"}]}`,
-			[]Cue{{0, 2, "And so"}}},
-		{"api.json", `{"text":"And so"}`, []Cue{{0, 0, "And so"}}},
-		{"no.json.txt", `{"text":`, []Cue{{0, 0, `{"text":`}}},
+			[]Cue{{0, 2, "And so", ""}}},
+		{"api.json", `{"text":"And so"}`, []Cue{{0, 0, "And so", ""}}},
+		{"no.json.txt", `{"text":`, []Cue{{0, 0, `{"text":`, ""}}},
 		{"youtube.vtt", "WEBVTT\nKind: captions\n\nSTYLE\n::cue {}\n\n1\n00:01.000 --> 00:02.000 align:start\n<c>And</c><00:01.500> so &amp; on\nmore\n\nNOTE no\n",
-			[]Cue{{1, 2, "And so & on more"}}},
+			[]Cue{{1, 2, "And so & on more", ""}}},
 		{"film.srt", "\ufeff1\r\n00:00:01,000 --> 00:00:02,000\r\n{\\an8}<i>And so</i>\r\n\r\n2\r\n00:00:09,000 --> 00:00:03,000\r\nbackwards\r\n",
-			[]Cue{{1, 2, "And so"}, {0, 0, "backwards"}}},
-		{"talk.txt", "start, and so on", []Cue{{0, 0, "start, and so on"}}},
+			[]Cue{{1, 2, "And so", ""}, {0, 0, "backwards", ""}}},
+		{"talk.txt", "start, and so on", []Cue{{0, 0, "start, and so on", ""}}},
 		{"malformed.vtt", "WEBVTT\n00:01.000 --> 00:02.000\na\n-->\n0:00:03.000-->0:00:04.000 x\nb < c\n<i>d\n\n" +
 			"00:60:00.000 --> 00:61:00.000\nno\n\n00:5.000 --> 00:06.000\nno\n\nname\n00:07.000 --> 00:08.000\n<\nno>e&gt;\x00\n",
-			[]Cue{{1, 2, "a"}, {3, 4, "b d"}, {7, 8, "e>\ufffd"}}},
+			[]Cue{{1, 2, "a", ""}, {3, 4, "b d", ""}, {7, 8, "e>\ufffd", ""}}},
 		{"commas.vtt", "WEBVTT\n\n00:01,000 --> 00:02,000\na\n", nil},
 		{"header.vtt", "WEBVTT 00:01.000 --> 00:02.000\na\n", nil},
 		{"cut.vtt", "WEBVTT\n\n00:01.000 -->", nil},
 		{"empty.txt", "WEBVTT\n\n", nil},
-		{"format.txt", "WEBVTT is a format", []Cue{{0, 0, "WEBVTT is a format"}}},
-		{"number.txt", "[12]", []Cue{{0, 0, "[12]"}}},
-		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Cue{{0, 2, "And so"}}},
+		{"format.txt", "WEBVTT is a format", []Cue{{0, 0, "WEBVTT is a format", ""}}},
+		{"number.txt", "[12]", []Cue{{0, 0, "[12]", ""}}},
+		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Cue{{0, 2, "And so", ""}}},
 		{"silence.json", `{"text":"","segments":[]}`, nil},
 	} {
 		got, err := Read(test.name, []byte(test.text))

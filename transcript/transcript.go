@@ -217,6 +217,7 @@ type Segment struct {
 type Cue struct {
 	Start, End float64 // seconds from the start of the clip; both 0 where the text has no times
 	Text       string
+	Speaker    string // the first voice of a WebVTT cue
 }
 
 // HasTimes reports whether the times of the cue are known.

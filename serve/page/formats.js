@@ -55,7 +55,7 @@ function json(job, o) {
   const segments = spoken(job, o);
   return JSON.stringify({
     task: job.task === "translations" ? "translate" : "transcribe", language: job.language || "", duration: number(job.duration || 0),
-    text: job.paragraphs.map(p => p.text).join(" ").trim(), segments: segments.map(({words, ...s}) => s), words: segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()}))),
+    text: job.paragraphs.map(p => p.text).join(" ").trim(), segments: segments.map(({words, ...s}) => s), words: segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()}))), ...o.more,
   }, null, 1) + "\n";
 }
 
@@ -73,5 +73,5 @@ export function write(job, format, o) {
   })});
 }
 
-// blob returns a recording as a file of a format, with what write takes.
+// blob returns a recording as a file of a format, with what write takes, and in JSON more.
 export const blob = async (job, format, o) => new Blob([format === "txt" ? plain(job, o) : format === "json" ? json(job, o) : await (await write(job, format, o)).arrayBuffer()]);

@@ -5,6 +5,7 @@ import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
+import * as opening from "./opening.js";
 import * as pane from "./pane.js";
 import * as people from "./people.js";
 import * as player from "./player.js";
@@ -24,7 +25,7 @@ const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
 const retryEach = 2000; // ms between two attempts to reach the server
-let later = 0, former = null, removed = false; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings
+let later = 0, former = null, removed = false, wanting = null; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings; wanting: the recording for which a sound is chosen
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -65,11 +66,17 @@ function remove(some, message) {
 
 const leave = () => { if (history.state && history.state.view === "text") history.back(); else view("list"); };
 
-function addFiles(files) {
-  if (!files.length) return;
-  const added = jobs.add(files);
-  if (!recording.current()) choose(added[0], added.length > 1);
+// addFiles opens or transcribes files. One of sound may be that of a text.
+async function addFiles(files, text) {
+  const {opened, others} = await opening.open([...files], text), added = [...opened, ...others.length ? jobs.add(others) : []];
+  if (added.length && !recording.current()) choose(added[0], added.length > 1);
   refresh();
+}
+
+// chooseFiles lets the user choose files or, with a recording, its sound.
+function chooseFiles(job) {
+  wanting = job;
+  $("file").click();
 }
 
 function record() {
@@ -152,7 +159,7 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   edit.toggle(pane.job());
   text.goTo(place);
 }});
-pane.connect({choose: () => $("file").click(), record, changed: refresh});
+pane.connect({choose: chooseFiles, record, changed: refresh});
 list.connect(refresh);
 const edited = (job, {undone, message} = {}) => {
   removed = false;
@@ -177,9 +184,10 @@ $("where").textContent = home ? "Nothing leaves this computer." : "Sound goes to
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
 $("pauseLive").onclick = recording.pause;
-for (const id of ["choose", "choose0"]) $(id).onclick = () => $("file").click();
+for (const id of ["choose", "choose0"]) $(id).onclick = () => chooseFiles(null);
 $("file").onchange = () => {
-  addFiles($("file").files);
+  addFiles($("file").files, wanting);
+  wanting = null;
   $("file").value = ""; // so that the same file can be chosen again
 };
 for (const id of ["sample", "sample2"]) $(id).onclick = sample;
@@ -208,6 +216,7 @@ $("save").ontoggle = () => { $("withTimes").checked = times(); };
 $("saveSound").onclick = () => save.sound(pane.job());
 $("select").onclick = () => list.select([]);
 $("selectAll").onclick = () => list.select(jobs.jobs);
+$("backup").onclick = () => save.several(jobs.jobs.filter(j => !list.busy(j)), "backup");
 $("selectNone").onclick = () => list.select(null);
 $("deletePicked").onclick = () => {
   const gone = list.selected();
@@ -221,7 +230,7 @@ $("filter").oninput = async () => {
   refresh();
 };
 
-onDrop(addFiles);
+onDrop(files => addFiles(files));
 
 // Keys. Those with a letter do nothing while text is typed.
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";

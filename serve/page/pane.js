@@ -6,6 +6,7 @@ import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import {busy, canRetry, readable, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
+import {withoutSound} from "./opening.js";
 import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
@@ -136,13 +137,14 @@ function showProblem(s, some) {
   const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && ["cut", "stopped"].includes(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
   const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `Verity cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
-    improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
+    improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : s.note === withoutSound ? "The sound of this text is not here." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
   const ways = [];
   if (s.left) ways.push(["Go on recording", () => { s.left = false; actions.record(); }]);
-  if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
+  if (s.remedy === "file") ways.push(["Choose another file", () => actions.choose(null)]);
+  if (s.note === withoutSound) ways.push(["Add its sound", () => actions.choose(s)]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent && !emptied) ways.push(["Settings", settings.open]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole

@@ -3,6 +3,7 @@ import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
 import * as settings from "./settings.js";
+import {record} from "./store.js";
 import {names} from "./subtitles.js";
 import {announce} from "./ui.js";
 
@@ -29,17 +30,20 @@ export async function text(job, format, table) {
   }
 }
 
-// several saves the texts of several recordings, or without a format their sounds, in one archive.
+// several saves the texts of several recordings, or without a format their sounds, in one archive. That of a backup has both.
 export async function several(list, format) {
-  const files = [];
+  const files = [], titles = {}, all = format === "backup";
   try {
     for (const job of list) {
       await jobs.open(job);
-      if (format ? !job.paragraphs.length : !job.file) continue;
-      const title = titleOf(job), same = files.filter(f => f.name.startsWith(title)).length;
-      files.push({name: title + (same ? ` (${same + 1})` : "") + "." + (format || soundEnding(job)), lastModified: new Date(job.created), input: format ? await write(job, format, {}) : job.file});
+      const title = titleOf(job), n = titles[title] = (titles[title] || 0) + 1;
+      const put = (ending, input) => files.push({name: title + (n > 1 ? ` (${n})` : "") + "." + ending, lastModified: new Date(job.created), input});
+      if (all) put("json", await write(job, "json", {more: {recording: {...record(job), peaks: null, paragraphs: job.paragraphs, versions: job.versions}}}));
+      else if (format && job.paragraphs.length) put(format, await write(job, format, {}));
+      if (job.file && (all || !format)) put(soundEnding(job), job.file);
     }
-    if (files.length) download(await downloadZip(files).blob(), "Recordings.zip"); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
+    const name = all ? `Verity ${new Date().toLocaleDateString("sv")}.zip` : "Recordings.zip";
+    if (files.length) download(await downloadZip(files).blob(), name); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
   } catch (e) {
     announce(e.message, {bad: true});
   }

@@ -34,7 +34,7 @@ export const sound = async job => job.file ||= await store.sound(job);
 
 // findPeaks finds the length and the waveform of a recording whose sound can be played.
 export async function findPeaks(job, duration) {
-  if (job.lost === "cut" && Math.abs(duration - job.duration) > 0.5) { // the page that recorded it could not tell
+  if ((job.lost === "cut" || job.joined && duration > job.duration) && Math.abs(duration - job.duration) > 0.5) { // the page that recorded it could not tell, or that opened its text
     if (duration < job.duration) job.note = `${short(duration)} of ${short(job.duration)} kept`;
     job.duration = duration;
     save(job);

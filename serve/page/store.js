@@ -56,7 +56,7 @@ export function listen(changed) { if (channel) channel.onmessage = e => changed(
 
 const range = id => IDBKeyRange.bound([id], [id, []]);
 
-const record = job => Object.fromEntries(members.map(m => [m, job[m] ?? null]));
+export const record = job => Object.fromEntries(members.map(m => [m, job[m] ?? null]));
 
 // changed notes that a recording has a change that is not stored.
 export function changed(job) { unsaved.set(job.id, {job, change: ++changes}); }
@@ -152,8 +152,8 @@ export async function sound(job) {
 }
 
 export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
-  for (const id of ids) { settled(id); jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
-}, "the change").then(() => ids.forEach(tell));
+  for (const id of ids) { jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
+}, "the change").then(done => { if (done) for (const id of ids) { settled(id); tell(id); } }); // until then the journal has the deletion: a page that ends may take the transaction with it
 
 // room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.
 export async function room() {

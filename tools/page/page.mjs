@@ -52,7 +52,7 @@ async function open(options, path = "") {
 
 const status = page => page.textContent("#status");
 const announced = (page, text, timeout = 240000) => page.waitForFunction(t => document.getElementById("status").textContent.includes(t), text, {timeout});
-const idle = page => page.waitForFunction(() => document.querySelectorAll("#jobs .working, #jobs .queued, #jobs .live").length === 0, null, {timeout: 240000});
+const idle = page => page.waitForFunction(() => ![...document.querySelectorAll("#jobs li")].some(l => l.matches(".working, .queued, .live") || /waiting for Verity/.test(l.textContent)), null, {timeout: 240000}); // also what goes on when the page has found the server
 const words = page => page.evaluate(() => [...document.querySelectorAll("#text p")].map(p => p.textContent).join("\n"));
 const rows = page => page.evaluate(() => [...document.querySelectorAll("#jobs strong")].map(s => s.textContent));
 const choose = (page, name) => page.evaluate(n => [...document.querySelectorAll("#jobs .name")].find(b => b.textContent.includes(n)).click(), name);
@@ -281,7 +281,7 @@ const parts = {
     await choose(page, "Harbour");
     await page.waitForFunction(() => document.querySelectorAll("#text p").length > 10 && document.getElementById("player").readyState > 0);
     await page.setViewportSize({width: 1440, height: 420});
-    await page.evaluate(() => { const a = document.getElementById("player"); a.currentTime = Math.min(a.duration - 1, 60); a.play(); });
+    await page.evaluate(() => { const a = document.getElementById("player"); a.currentTime = Math.min(a.duration - 1, 60); return a.play(); }); // a pause before it plays is an error in the console
     await page.waitForFunction(() => { const h = CSS.highlights.get("now"); if (!h) return false; const r = [...h][0].getBoundingClientRect(); return r.top > 100 && r.bottom < innerHeight; });
     check("what is played stays in view", true);
     await page.evaluate(() => document.getElementById("player").pause());

@@ -1,6 +1,6 @@
 // Parts of page.mjs: subtitles, video, and what was saved and is opened again.
 import {execFileSync} from "node:child_process";
-import {readFileSync, writeFileSync} from "node:fs";
+import {copyFileSync, readFileSync} from "node:fs";
 
 export const parts = ({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}) => {
   const lines = page => page.evaluate(() => [...document.querySelectorAll("#cues li")].map(l => ({text: l.field.value, start: l.row.start, end: l.row.end, fixed: l.row.fixed, bad: !!l.querySelector(".bad")})));
@@ -140,6 +140,91 @@ export const parts = ({open, seed, choose, check, looks, words, rows, time, idle
       await page.setInputFiles("#file", speech);
       await announced(page, "done in");
       check("sound has no picture", !await page.isVisible("#player"), "");
+      await page.context().close();
+    },
+
+    async reopen() {
+      let page = await open();
+      await seed(page, [{name: "Harbour.m4a", sentences: 12, speakers: true}, {name: "Interview.mp3", sentences: 24}]);
+      await choose(page, "Harbour");
+      await page.waitForFunction(() => document.querySelector("#text p") && document.getElementById("player").readyState > 0);
+      const put = (...list) => page.setInputFiles("#file", list.map(([name, buffer]) => ({name, mimeType: "", buffer})));
+      const stored = () => page.evaluate(async () => { const {jobs, open} = await import("./page/jobs.js"); for (const j of jobs) await open(j); return jobs.map(j => [j.name, j.sound, j.paragraphs, j.names, j.created, (j.versions || []).length]); });
+      const seconds = text => text.match(/\d\d:\d\d:\d\d,\d{3}/g);
+      const files = {};
+      for (const format of ["json", "srt", "vtt"]) [, files[format]] = await saved(page, `#save [data-format=${format}]`);
+      // A text replaces that of a recording with the same name, which becomes a version.
+      const before = await words(page), [[, , paragraphs]] = await stored(), sound = readFileSync(speech);
+      await put(["Harbour.srt", Buffer.from(files.srt.toString().replace("harbour", "HARBOUR"))]);
+      await announced(page, "Harbour.srt is open. The text from before is a version");
+      check("subtitles open beside the sound that is here", /HARBOUR/.test(await words(page)) && (await rows(page)).length === 2 && await page.isVisible("#play"), await words(page));
+      await page.click("#undoEdit");
+      check("undo brings the text from before", await words(page) === before, await words(page));
+      await page.click("#redoEdit");
+      // Text and sound together, and one after the other, in a page without recordings.
+      page = (await page.context().close(), await open());
+      await put(["talk.en.json", files.json], ["talk.wav", sound]);
+      await announced(page, "talk.en.json is open.");
+      await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+      check("JSON and its sound open together", await words(page) === before && (await rows(page)).join() === "talk.en" && /0:50/.test(await page.textContent("#facts")), [await words(page), await rows(page), await page.textContent("#facts")]);
+      const [[, size, again]] = await stored(), bare = list => list.map(p => [p.text, p.speaker && p.speaker.replace(/A$/, "Speaker 1").replace(/B$/, "Speaker 2"), p.words.map(w => [w.at, Math.round(w.start * 100), w.p])]);
+      check("with the words, times, doubts and speakers that it had", size === sound.length && JSON.stringify(bare(again)) === JSON.stringify(bare(paragraphs)), [bare(again)[0], bare(paragraphs)[0]]);
+      await put(["film.srt", files.srt]);
+      await announced(page, "without its sound");
+      check("subtitles open without a sound", /So, let us begin/.test(await words(page)) && await page.getByRole("button", {name: "Add its sound"}).isVisible() && !await page.isVisible("#play"), await page.textContent("#problem"));
+      await looks(page, "without-sound", ["light", "dark"]);
+      await put(["film.wav", sound]);
+      await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+      check("their sound can follow", (await rows(page)).join() === "film,talk.en" && !await page.isVisible("#problem") && (await stored())[0][1] === sound.length, await rows(page));
+      await page.click("#asSubtitles");
+      await settled(page, l => l.length && l.every(x => x.fixed), "subtitles are as they were made");
+      await page.click("#asText");
+      await page.keyboard.press("e");
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.type("Well, ");
+      await page.keyboard.press("Control+Enter");
+      const [, changed] = await saved(page, "#save [data-format=srt]");
+      check("and saved with the same times, after an edit too", /Well, So/.test(changed) && seconds(changed.toString()).join() === seconds(files.srt.toString()).join(), [seconds(changed.toString()), seconds(files.srt.toString())]);
+      await put(["other.vtt", Buffer.from("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Ask not.\n")]);
+      await announced(page, "other.vtt is open, without its sound");
+      const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", {name: "Add its sound"}).click()]);
+      await chooser.setFiles({name: "tape 7.wav", mimeType: "audio/wav", buffer: sound});
+      await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+      check("a sound of another name can be chosen; a voice of VTT is a speaker", (await rows(page)).join() === "other,film,talk.en" && await page.locator(".speaker:visible").textContent() === "Ann", await rows(page));
+      await put(["bad.json", Buffer.from('{"text": "No times."}')]);
+      await announced(page, "bad.json: ");
+      check("a text without times is refused", /has no times, want srt, vtt or json/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
+      // A text that comes while its sound is written takes its place.
+      copyFileSync(`${pictures}/long.wav`, `${pictures}/late.wav`);
+      await page.setInputFiles("#file", `${pictures}/late.wav`);
+      await page.waitForSelector("#jobs .working");
+      await put(["late.srt", files.srt]);
+      await announced(page, "late.srt is open");
+      check("a text that comes while its sound is written takes its place", /So, let us begin/.test(await words(page)) && await page.locator("#jobs .working").count() === 0 && !await page.isVisible("#problem"), await page.textContent("#problem"));
+      // Everything in one file, and back.
+      await page.evaluate(async () => (await import("./page/trash.js")).clear());
+      const all = await stored(), [download] = await Promise.all([page.waitForEvent("download"), page.click("#backup")]), archive = `${pictures}/backup.zip`, packed = `${pictures}/packed.zip`;
+      await download.saveAs(archive);
+      check("everything is saved in one file", /^Verity \d{4}-\d\d-\d\d\.zip$/.test(download.suggestedFilename()), download.suggestedFilename());
+      execFileSync("python3", ["-c", "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; o = zipfile.ZipFile(sys.argv[2], 'w', 8); [o.writestr(n, z.read(n)) for n in z.namelist()]", archive, packed]);
+      await page.setInputFiles("#file", archive);
+      await announced(page, "0 recordings are back; 4 were here.");
+      check("what is here does not come twice", (await rows(page)).length === 4, await rows(page));
+      await page.context().close();
+      for (const path of [archive, packed]) {
+        page = await open();
+        await page.setInputFiles("#file", path);
+        await announced(page, "4 recordings are back.");
+        await page.reload();
+        await page.waitForSelector("#jobs li");
+        check("and comes back in another browser, as it was", JSON.stringify(await stored()) === JSON.stringify(all), [await stored(), all]);
+        await put(["none.zip", readFileSync(path).subarray(0, 100)]);
+        await announced(page, "none.zip: This file is damaged.");
+        if (path === archive) await page.context().close();
+      }
+      await choose(page, "talk");
+      await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+      check("with the sounds", await words(page) === before, await words(page));
       await page.context().close();
     },
   };
