@@ -4,7 +4,7 @@ import {away, lose, mostLosses} from "./away.js";
 import * as elsewhere from "./elsewhere.js";
 import {remember, stateOf, versionOf} from "./history.js";
 import {short, titleOf} from "./formats.js";
-import {append, withSpeakers} from "./paragraphs.js";
+import {append, capital, withSpeakers} from "./paragraphs.js";
 import * as settings from "./settings.js";
 import {checkRoom, sound, storeSounds} from "./sound.js";
 import * as store from "./store.js";
@@ -195,6 +195,7 @@ function finished(job) {
     job.edited = (!fresh || apart) && (!!former.edited || corrected);
   }
   job.paragraphs = found;
+  if (former && former.live && found.length) found[0].text = capital(found[0].text); // as the live text has it
   if (!found.length && !job.lost) job.lost = "silent";
   if (fresh || named) show();
   if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."), {quiet: true});

@@ -1,7 +1,7 @@
 // The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
 // realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
 import {request, explain, Failure, headers} from "./api.js";
-import {append, endsSentence} from "./paragraphs.js";
+import {append, capital, endsSentence} from "./paragraphs.js";
 import * as store from "./store.js";
 
 const storedEach = 1000; // ms of sound that are stored at once
@@ -13,7 +13,6 @@ const busyDelay = 5000; // ms: with a longer delay the page calls the server bus
 const answerIn = 1000; // ms in which a server answers; without one the sound is recorded all the same
 const mostEarly = 300; // pieces of sound that a server that answers late still gets as live sound
 const missing = " […] "; // in the text where words are missing
-const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), changed()

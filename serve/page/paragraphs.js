@@ -20,6 +20,9 @@ const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
 // needsSpace reports whether a space belongs between two texts.
 export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(before) && !/^\s/.test(after) && !joins.test(before);
 
+// capital returns a text with a large first letter, which the model may write small.
+export const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
+
 const lastWord = text => /\S*$/.exec(text.slice(-40).trimEnd())[0].replace(closing, "");
 
 // endsSentence reports whether a text ends with a sentence, if next follows it. "Mr." does not.
