@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,68 +15,29 @@ import (
 
 var errNoTranscript = errors.New("has no transcript: want a .txt file of the same name beside it")
 
-// readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not name
-// are reported at the end.
-func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) error {
-	folder := filepath.Dir(file)
-	audio, transcripts, err := filesIn(folder)
-	if err != nil {
+// reportLeft reports the sound files of a folder whose names without ending were not heard, unless it has several
+// transcripts: they may belong to another.
+func reportLeft(folder string, heard map[string]bool, rows sink) error {
+	entries, err := os.ReadDir(folder)
+	var left, transcripts []string
+	for _, e := range entries {
+		switch id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())); {
+		case strings.HasSuffix(e.Name(), ".trans.txt"):
+			transcripts = append(transcripts, e.Name())
+		case audio.HasEnding(e.Name()) && !strings.HasPrefix(e.Name(), ".") && !heard[id]:
+			heard[id] = true
+			left = append(left, filepath.Join(folder, e.Name()))
+		}
+	}
+	if err != nil || len(transcripts) != 1 {
 		return err
 	}
-	err = eachLine(ctx, file, func(n int, line []byte, err error) bool {
-		id, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en", Fields: map[string]string{"lang": "en"}}
-		switch name := audio[id]; {
-		case err != nil:
-		case strings.ContainsAny(id, "/\\\x00"):
-			err = errBadName
-		case name == "":
-			u.Audio, err = existing(filepath.Join(folder, id+".flac"))
-		default:
-			u.Audio, err = existing(filepath.Join(folder, name))
-		}
-		delete(audio, id)
-		if err != nil {
-			return rows(Utterance{}, rowError(file, n, id, err))
-		}
-		return rows(u, nil)
-	})
-	if err != nil || transcripts > 1 { // audio may belong to another transcript
-		return err
-	}
-	return reportLeft(folder, audio, rows)
-}
-
-// reportLeft reports the audio files that no line named.
-func reportLeft(folder string, audio map[string]string, rows sink) error {
-	var left []string
-	for _, name := range audio {
-		left = append(left, filepath.Join(folder, name))
-	}
-	slices.Sort(left)
 	for _, p := range left {
-		if !rows(Utterance{}, rowError(p, 0, "", errNoTranscript)) {
+		if !rows(Utterance{}, rowError(p, 0, "", fmt.Errorf("no line of %s names it", transcripts[0]))) {
 			return errStop
 		}
 	}
 	return nil
-}
-
-// filesIn returns the audio files of a folder by name without extension, the first of
-// several, and how many *.trans.txt there are.
-func filesIn(folder string) (sounds map[string]string, transcripts int, err error) {
-	entries, err := os.ReadDir(folder)
-	sounds = make(map[string]string)
-	for _, e := range entries {
-		id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
-		switch {
-		case strings.HasSuffix(e.Name(), ".trans.txt"):
-			transcripts++
-		case audio.HasEnding(e.Name()) && !strings.HasPrefix(e.Name(), ".") && sounds[id] == "":
-			sounds[id] = e.Name()
-		}
-	}
-	return sounds, transcripts, err
 }
 
 // readBeside reads the text beside one audio file.
@@ -98,7 +58,9 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		u = Utterance{}
+		if u = (Utterance{}); d.manifest != "" && errors.Is(err, errNoTranscript) {
+			err = fmt.Errorf("%w; or name the manifest %s, not its folder", err, d.manifest)
+		}
 		err = rowError(file, 0, "", err)
 	}
 	if !rows(u, err) {

@@ -80,12 +80,13 @@ func (e *RowError) Unwrap() error { return e.Err }
 // A Dataset is a source of utterances. It holds file names, not rows. It may be
 // iterated any number of times, also concurrently.
 type Dataset struct {
-	Format string   // one of the names in the package comment
+	Format string   // the layout, as the package comment names it
 	Root   string   // folder that identifiers and paths are relative to
 	Files  []string // manifests, transcripts, parquet files or audio files, in order
 
-	options Options
-	splits  map[string]bool // if not nil, collects the splits of the rows
+	options  Options
+	manifest string          // beside sound with texts, and not read
+	splits   map[string]bool // if not nil, collects the splits of the rows
 }
 
 // A sink gets the rows of a file in turn and reports whether it wants more.
@@ -97,15 +98,6 @@ var errStop = errors.New("stop")
 // A reader reads one file of a dataset. It passes broken rows to the sink and returns
 // an error only if the rest of the file cannot be read, or when ctx has ended.
 type reader func(ctx context.Context, d *Dataset, file string, rows sink) error
-
-var formats = map[string]reader{
-	"librispeech": readLibriSpeech,
-	"jsonl":       readJSONL,
-	"tsv":         readTable(tabs),
-	"csv":         readTable(commas),
-	"parquet":     readParquet,
-	"folder":      readBeside,
-}
 
 // All iterates over the utterances in a stable order. With a nil error the utterance is
 // valid; with a *RowError it is not, and iteration continues; any other error is ctx's
@@ -128,7 +120,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			return yield(u, err)
 		}
 		for _, file := range d.Files {
-			err := formats[d.Format](ctx, d, file, rows)
+			err := d.read(ctx, file, rows)
 			if err == errStop {
 				return
 			}

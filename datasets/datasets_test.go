@@ -79,10 +79,10 @@ func TestFormats(t *testing.T) {
 				"1-10-0|ZERO|en|0+0|LS/1/10/1-10-0.flac",
 				"1-2-0|ONE TWO|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|en|0+0|LS/1/2/1-2-1.wav",
-				"! LS/1/2/1-2.trans.txt:4: sound file LS/1/2/1-2-3.flac: there is no such file",
-				"! LS/1/2/1-2.trans.txt:5: sound file LS/1/2/1-2-4.flac: there is no such file",
-				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
-				"! LS/1/2/1-2-9.flac: has no transcript: want a .txt file of the same name beside it"},
+				"! LS/1/2/1-2.trans.txt:4: sound file LS/1/2/1-2-3.flac: there is no such file; names are relative to the manifest",
+				"! LS/1/2/1-2.trans.txt:5: sound file LS/1/2/1-2-4.flac: there is no such file; names are relative to the manifest",
+				"! LS/1/2/1-2.trans.txt:6: sound file LS/1/x.flac: there is no such file; names are relative to the manifest",
+				"! LS/1/2/1-2-9.flac: no line of 1-2.trans.txt names it"},
 			"lost audio and lost lines are both reported; names order, not numbers",
 		},
 		{
@@ -138,8 +138,8 @@ func TestFormats(t *testing.T) {
 				"! d.wav: d.txt: too large: more than 1048576 bytes", "! e.wav: e.txt: not UTF-8"},
 			"texts without audio are no rows, audio without text is a broken one",
 		},
-		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each"}, ""},
-		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt"}, ""},
+		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: want manifest.jsonl, *.trans.txt, transcripts.txt, text, *.stm, *.parquet, *.jsonl, *.tsv, metadata.csv, *.csv, or sound files with a .txt beside each: found none of them"}, ""},
+		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: want a directory, or a file named as one of manifest.jsonl, *.trans.txt, transcripts.txt, text, *.stm, *.parquet, *.jsonl, *.ndjson, *.json, *.tsv, metadata.csv, *.csv"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: the folder has several manifests: name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
 		{"missing", nil, "no", Options{}, []string{"open: dataset no: there is no such file"}, ""},
 		{"broken parquet", []string{"x.parquet", "PAR1 not really PAR1"}, ".", Options{}, []string{"parquet: x.parquet", "! x.parquet: "}, "an unreadable file is reported"},
@@ -398,9 +398,11 @@ func FuzzManifest(f *testing.F) {
 	long := strings.Repeat("a", 1<<15)
 	f.Add("tsv", []byte(strings.Repeat("a\t", maxColumns)))
 	f.Add("jsonl", []byte(`{"audio":"a.wav","text":"x","duration":"`+long+`"}`))
+	f.Add("stm", []byte("a 1 s 0 1 x\n;;\na 1 s NaN 1"))
+	f.Add("mls", []byte("a\tx\n1_2_3\ty\n"))
 	f.Add("librispeech", []byte("a x\r\n/etc/passwd y\nb"))
 	f.Fuzz(func(t *testing.T, kind string, content []byte) {
-		if _, ok := formats[kind]; !ok || kind == "folder" || kind == "parquet" || len(content) > 1<<16 {
+		if !slices.ContainsFunc(layouts, func(l layout) bool { return l.format == kind }) || kind == "" || kind == "folder" || kind == "parquet" || len(content) > 1<<16 {
 			return
 		}
 		root := tree(t, "rows", string(content), "a.wav", "", "clips/b.wav", "")
@@ -524,7 +526,7 @@ func TestBlankText(t *testing.T) {
 	}
 }
 
-// TestLayouts reads tables as other programs lay them out: without names of columns, with semicolons, in UTF-16, beside sound.
+// TestLayouts reads tables as other programs lay them out.
 func TestLayouts(t *testing.T) {
 	utf16 := "\xff\xfe"
 	for _, r := range "audio,text\na.wav,x\n" {
@@ -534,17 +536,75 @@ func TestLayouts(t *testing.T) {
 		name  string
 		files []string
 		path  string
-		want  string // the only row
+		want  []string // the rows
 	}{
-		{"FLEURS", []string{"test.tsv", "7\t1.wav\tX.\tx\tx |\t16000\tMALE\n", "test/1.wav", ""}, "test.tsv", "1.wav|x||0+0|test/1.wav"},
-		{"LJSpeech", []string{"metadata.csv", "LJ1|\"X, 1|x, \"one\n", "wavs/LJ1.wav", ""}, ".", "LJ1|x, \"one||0+0|wavs/LJ1.wav"},
-		{"beside sound", []string{"metadata.csv", "file_name,transcription\na.wav,x\n", "a.wav", ""}, ".", "a.wav|x||0+0|a.wav"},
-		{"semicolons", []string{"m.csv", "audio;text\na.wav;x\n", "a.wav", ""}, "m.csv", "a.wav|x||0+0|a.wav"},
-		{"UTF-16", []string{"m.csv", utf16, "a.wav", ""}, "m.csv", "a.wav|x||0+0|a.wav"},
+		{"FLEURS", []string{"test.tsv", "7\t1.wav\tX.\tx\tx |\t16000\tMALE\n8\t2.wav\tY\n", "test/1.wav", ""}, "test.tsv",
+			[]string{"1.wav|x||0+0|test/1.wav", "! test.tsv:2: 3 fields, want 7"}},
+		{"LJSpeech", []string{"metadata.csv", "LJ1|\"X, 1|x, \"one\n", "wavs/LJ1.wav", ""}, ".", []string{"LJ1|x, \"one||0+0|wavs/LJ1.wav"}},
+		{"LJSpeech without normalized text", []string{"metadata.csv", "LJ1|x\n", "wavs/LJ1.flac", ""}, ".", []string{"LJ1|x||0+0|wavs/LJ1.flac"}},
+		{"beside sound", []string{"metadata.csv", "file_name,transcription\na.wav,x\n", "a.wav", ""}, ".", []string{"a.wav|x||0+0|a.wav"}},
+		{"semicolons", []string{"m.csv", "audio;text\na.wav;x\n", "a.wav", ""}, "m.csv", []string{"a.wav|x||0+0|a.wav"}},
+		{"UTF-16", []string{"m.csv", utf16, "a.wav", ""}, "m.csv", []string{"a.wav|x||0+0|a.wav"}},
+		{"no names", []string{"m.tsv", "a.wav\tx\nb.wav\ty\n", "b.wav", ""}, "m.tsv",
+			[]string{"! m.tsv:1: sound file a.wav: there is no such file; names are relative to the manifest", "b.wav|y||0+0|b.wav"}},
+		{"no names, three columns", []string{"m.csv", "a.wav,1.5,x\n", "a.wav", ""}, "m.csv",
+			[]string{`! m.csv: its first line names no columns: want a line such as audio,text before "a.wav,1.5,x"`}},
+		{"another CSV file beside sound", []string{"m.csv", "audio,text\na.wav,x\n", "a.wav", ""}, ".",
+			[]string{"! a.wav: has no transcript: want a .txt file of the same name beside it; or name the manifest m.csv, not its folder"}},
+		{"MLS", []string{"transcripts.txt", "4_5_0\tx\n4_5_1\ty\n4\tz\n", "audio/4/5/4_5_0.flac", "", "audio/4/5/4_5_1.opus", ""}, ".",
+			[]string{"4_5_0|x||0+0|audio/4/5/4_5_0.flac", "4_5_1|y||0+0|audio/4/5/4_5_1.opus",
+				"! transcripts.txt:3: sound file audio/4/4.flac: there is no such file; names are relative to the manifest"}},
+		{"Kaldi", []string{"data/dev/text", "u1 x  y\nu2\nu3 z\nu4 z\n", "data/dev/wav.scp", "u1 a.wav\nu2\twav/b.wav\nu3 sox c.wav -t wav - |\n",
+			"data/dev/a.wav", "", "wav/b.wav", ""}, "data/dev",
+			[]string{"u1|x  y||0+0|data/dev/a.wav", "u2|||0+0|wav/b.wav",
+				`! data/dev/text:3: wav.scp has a command for u3, and none is run; for sound files: while read -r id c; do sh -c "${c%|}" </dev/null >$id.wav; done <wav.scp`,
+				"! data/dev/text:4: wav.scp has no line of u4"}},
+		{"Kaldi with segments", []string{"text", "u1 x\nu2 y\n", "segments", "u1 r 0.5 1.6\nu2 r 3 2\n", "wav.scp", "r a.wav\n", "a.wav", ""}, "text",
+			[]string{"u1|x||0.5+1.1|a.wav", "! text:2: end 2 is not after start 3"}},
+		{"Kaldi without sound", []string{"text", "u1 x\n"}, ".", []string{"! text: wav.scp: there is no such file"}},
+		{"STM", []string{"stm/a.stm", ";; made by hand\na 1 s 0 1.5 <o,f0> x {uh / @} y\na A s 2 3\na B s 2 3 z\na 1 s 3 4 ignore_time_segment_in_scoring\n", "sph/a.sph", ""}, ".",
+			[]string{"a@0+1.5|x uh y||0+1.5|sph/a.sph", "a@2+1|||2+1|sph/a.sph", "! stm/a.stm:4: channel B: want 1 or A, since the channels of a file are mixed; give each a file of its own"}},
+		{"packed", []string{"m.jsonl.gz", ""}, "m.jsonl.gz", []string{"open: dataset m.jsonl.gz: unpack it first, as with tar -xf FILE, gunzip FILE or unzip FILE"}},
 	} {
 		root := tree(t, tt.files...)
-		if got := listing(t, root, tt.path, Options{}); len(got) != 2 || got[1] != tt.want {
-			t.Errorf("%s: got %q, want %s", tt.name, got, tt.want)
+		got := listing(t, root, tt.path, Options{})
+		if diff := cmp.Diff(tt.want, got[max(0, len(got)-len(tt.want)):]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestSpeaker: what is joined to a row may group it.
+func TestSpeaker(t *testing.T) {
+	root := tree(t, "text", "u x\n", "wav.scp", "u a.wav\n", "utt2spk", "u Ann\n", "a.wav", "")
+	d, err := Open(t.Context(), root, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for u, err := range d.All(t.Context()) {
+		if err != nil || u.Fields["speaker"] != "Ann" {
+			t.Errorf("speaker %q, %v, want Ann", u.Fields["speaker"], err)
+		}
+	}
+}
+
+// TestDocument: a row of EVALUATION.md has the files of a layout, and where their sound is.
+func TestDocument(t *testing.T) {
+	document, err := os.ReadFile("../docs/EVALUATION.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layouts {
+		_, row, _ := strings.Cut(string(document), "\n| "+l.format+" |")
+		row, _, _ = strings.Cut(row, "\n")
+		want := strings.Fields(l.files)
+		for _, table := range l.tables {
+			want = append(want, strings.Fields(table.sounds)...)
+		}
+		for _, w := range want {
+			if l.advice == "" && !strings.Contains(row, "`"+w+"`") {
+				t.Errorf("the row %s of EVALUATION.md lacks `%s`", l.format, w)
+			}
 		}
 	}
 }

@@ -3,17 +3,11 @@
 //
 //	path → [Open] → [Dataset] → [Dataset.All] → [Utterance], one at a time → package eval
 //
-// # Formats
+// # Layouts
 //
-//   - librispeech: a folder with *.trans.txt files anywhere below, each line an
-//     identifier and a text, the audio beside it as identifier.flac.
-//   - jsonl: one JSON object per line, as NeMo and this project write them
-//     (audio_filepath, text, duration, offset, id, lang, …).
-//   - tsv: a table with a header, as Common Voice writes it (path, sentence, …).
-//     Fields are not quoted. Audio is beside the file or in clips.
-//   - csv: the same with commas; fields may be quoted, and end on their line.
-//   - parquet: files as Hugging Face writes them, with the audio inside.
-//   - folder: audio files, each with a text of the same name and ending .txt.
+// Layouts are librispeech, mls, kaldi, stm, jsonl (NeMo), tsv (Common Voice, FLEURS), csv (LJSpeech), parquet (Hugging Face)
+// and folder, sound files with a text beside each. docs/EVALUATION.md has the table of them; here it is the variable layouts,
+// and a layout is a row of it.
 //
 // # Conventions
 //

@@ -8,15 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"verity/audio"
 	"verity/internal/input"
 )
-
-// ending returns a file name's extension in lower case.
-func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 // Open detects what kind of dataset is at path, a file or a folder, and where its rows
 // are. It reads no rows. An error names the files that it looked for, or is ctx's cause.
@@ -56,37 +51,18 @@ type kindError string
 func (e kindError) Error() string        { return string(e) }
 func (e kindError) Is(target error) bool { return target == ErrKind }
 
-// openFile decides by the extension.
+// openFile decides by the name.
 func openFile(path string, o Options) (*Dataset, error) {
-	d := &Dataset{Root: filepath.Dir(path), Files: []string{path}, options: o}
-	switch e := ending(path); {
-	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, e):
-		d.Format = "jsonl"
-	case slices.Contains([]string{".tsv", ".csv", ".parquet"}, e):
-		d.Format = e[1:]
-	case strings.HasSuffix(path, ".trans.txt"):
-		d.Format = "librispeech"
-	default:
-		return nil, kindError("want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt")
+	for _, l := range layouts {
+		switch {
+		case l.files == "" || !l.has(path):
+		case l.advice != "":
+			return nil, kindError(l.advice)
+		default:
+			return &Dataset{Format: l.format, Root: filepath.Dir(path), Files: []string{path}, options: o}, nil
+		}
 	}
-	return d, nil
-}
-
-// kinds are the files that make a folder a dataset. The first kind found decides: a manifest.jsonl
-// at the top describes the folder, but a CSV file beside sound may be about something else.
-var kinds = []struct {
-	format string
-	top    bool // only at the top, and only one file
-	is     func(p string) bool
-}{
-	{"jsonl", true, func(p string) bool { return filepath.Base(p) == "manifest.jsonl" }},
-	{"librispeech", false, func(p string) bool { return strings.HasSuffix(p, ".trans.txt") }},
-	{"parquet", false, func(p string) bool { return ending(p) == ".parquet" }},
-	{"jsonl", true, func(p string) bool { return ending(p) == ".jsonl" }},
-	{"tsv", true, func(p string) bool { return ending(p) == ".tsv" }},
-	{"csv", true, func(p string) bool { return filepath.Base(p) == "metadata.csv" }},
-	{"folder", false, audio.HasEnding},
-	{"csv", true, func(p string) bool { return ending(p) == ".csv" }},
+	return nil, kindError("want a directory, or a file named as one of " + patterns(true))
 }
 
 // openFolder decides by the files in the folder.
@@ -95,25 +71,28 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 	if err != nil {
 		return nil, err
 	}
-	for i, k := range kinds {
+	for i, l := range layouts {
 		switch {
-		case len(found[i]) > 1 && k.top:
+		case len(found[i]) == 0:
+		case l.advice != "":
+			return nil, kindError(l.advice)
+		case len(found[i]) > 1 && l.where == top:
 			return nil, fmt.Errorf("the folder has several manifests: name one of them: %s", strings.Join(found[i], ", "))
-		case len(found[i]) > 0:
-			return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
+		default:
+			d := &Dataset{Format: l.format, Root: path, Files: found[i], options: o}
+			if l.format == "folder" && len(found[i+1]) > 0 { // CSV files
+				d.manifest = found[i+1][0]
+			}
+			return d, nil
 		}
 	}
-	if arrow, _ := filepath.Glob(filepath.Join(real, "*.arrow")); len(arrow) > 0 {
-		return nil, kindError("it holds Arrow files, which are not read; in Python: " +
-			`datasets.load_from_disk("DIR").to_parquet("test.parquet")`)
-	}
-	return nil, kindError("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each")
+	return nil, kindError("want " + patterns(false) + ", or sound files with a .txt beside each: found none of them")
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under
-// path, by kind. Hidden files and folders, and links to folders, are skipped.
+// path, by layout. Hidden files and folders, and links to folders, are skipped.
 func listFiles(ctx context.Context, path, real string) ([][]string, error) {
-	found := make([][]string, len(kinds))
+	found := make([][]string, len(layouts))
 	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
 		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
@@ -131,9 +110,9 @@ func listFiles(ctx context.Context, path, real string) ([][]string, error) {
 		if err != nil {
 			return err
 		}
-		p, top := filepath.Join(path, rel), rel == e.Name()
-		for i, k := range kinds {
-			if k.is(p) && (top || !k.top) {
+		p, atTop := filepath.Join(path, rel), rel == e.Name()
+		for i, l := range layouts {
+			if l.has(p) && (l.where == below || l.where == top && atTop) {
 				found[i] = append(found[i], p)
 				break
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 )
 
-// table returns a Parquet file of some rows, compressed as asked.
-func table(t testing.TB, codec compress.Codec, v2 bool) []byte {
+// parquetOf returns a Parquet file of some rows, compressed as asked.
+func parquetOf(t testing.TB, codec compress.Codec, v2 bool) []byte {
 	t.Helper()
 	type sound struct {
 		Bytes []byte `parquet:"bytes"`
@@ -70,12 +70,12 @@ func rowsOf(t testing.TB, raw []byte) (good int, broken []string) {
 func TestCodecs(t *testing.T) {
 	for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy, "gzip": &parquet.Gzip, "zstd": &parquet.Zstd} {
 		for _, v2 := range []bool{false, true} {
-			if good, broken := rowsOf(t, table(t, codec, v2)); good != 40 || len(broken) != 0 {
+			if good, broken := rowsOf(t, parquetOf(t, codec, v2)); good != 40 || len(broken) != 0 {
 				t.Errorf("%s, version 2 %v: %d rows, %v", name, v2, good, broken)
 			}
 		}
 	}
-	if good, broken := rowsOf(t, table(t, &parquet.Lz4Raw, false)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "compressed with LZ4_RAW: want none") {
+	if good, broken := rowsOf(t, parquetOf(t, &parquet.Lz4Raw, false)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "compressed with LZ4_RAW: want none") {
 		t.Errorf("lz4: %d rows, %v", good, broken)
 	}
 }

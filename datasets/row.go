@@ -107,7 +107,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case !ok || name == "":
 		return u, cmp.Or(f.checkColumns("sound", o.Audio, audioNames), errNoAudio)
 	case strings.ContainsRune(name, 0):
-		return u, errBadName
+		return u, errors.New("audio name holds a zero byte")
 	}
 	if u.ID, _, err = f.text(idNames...); err != nil {
 		return u, err

@@ -20,7 +20,7 @@ import (
 // The options under the heading Dataset.
 var datasetRows = []*Option{
 	{Name: "dataset", Short: "d", Kind: Text, Arg: "path", Max: maxPath, Common: true,
-		Help: "the dataset: a LibriSpeech directory, a JSON Lines, TSV or CSV manifest, Parquet files, or a directory " +
+		Help: "the dataset: a directory of LibriSpeech, MLS or Kaldi, a JSON Lines, TSV, CSV or STM manifest, Parquet files, or a directory " +
 			"with a .txt transcript next to each audio file. manifest.jsonl:test reads only rows whose split is test; hf:OWNER/NAME:CONFIG:SPLIT downloads a split of the Hub"},
 	{Name: "limit", Kind: Whole, Max: 1e9, Common: true, Help: "process only the first NUMBER utterances; 0 means all"},
 	{Name: "columns", Kind: Text, Arg: "names", Max: maxLine,
@@ -88,7 +88,7 @@ type Corpus struct {
 }
 
 // ErrNoDataset is the error of a missing --dataset.
-var ErrNoDataset = Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV " +
+var ErrNoDataset = Usagef("--dataset PATH is missing: want a directory of LibriSpeech, MLS or Kaldi, a JSON Lines, TSV, CSV or STM " +
 	"manifest, Parquet files, or a folder with a .txt beside each sound")
 
 func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
@@ -148,7 +148,7 @@ func (d *DatasetFlags) checkRows(ctx context.Context, data *datasets.Dataset) er
 	var columns *datasets.ColumnsError
 	empty := true // not even a broken row
 	for _, err := range data.All(ctx) {
-		if empty && errors.Is(err, datasets.ErrNoObject) {
+		if empty && errors.Is(err, datasets.ErrKind) {
 			return Usagef("--dataset %w", err)
 		}
 		first, empty = cmp.Or(first, err), false
