@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"bytes"
+	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -193,35 +195,17 @@ func (m *Matrix) FillRows(p *parallel.Pool, first int, w *quant.RowMatrix, lo, h
 // copyRows packs n rows of w from row on as outputs o, o+1, … of m, all of one panel.
 func (f *packer) copyRows(m *Matrix, o int, w *quant.RowMatrix, row, n int) error {
 	f.stageInt8(m)
+	signs := bytes.Repeat([]byte{int8Zero}, w.Cols)
 	for i := range n {
-		to := f.staged[i*f.stride:][:f.stride]
-		if !shiftCodes(to, w.Row(row+i)) {
+		to, codes := f.staged[i*f.stride:][:f.stride], w.Row(row+i)
+		subtle.XORBytes(to, codes, signs) // adds int8Zero
+		if bytes.IndexByte(codes, 0x80) >= 0 {
 			return fmt.Errorf("kernel: output %d has the weight -128, want -127 to 127: convert the model again", o+i)
 		}
 		m.finishRow(o+i, to, w.Scale(row+i))
 	}
 	f.transpose(m, m.data[o/panel*panel*m.depth():][:panel*m.depth()], o%panel, n, m.depth())
 	return nil
-}
-
-// shiftCodes sets dst to codes plus int8Zero, eight at a time. It reports whether none is -128.
-func shiftCodes(dst, codes []byte) bool {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	var least uint64 // has a high bit where a code was -128
-	k := 0
-	for ; k+8 <= len(codes); k += 8 {
-		v := binary.LittleEndian.Uint64(codes[k:])
-		x := v ^ high // 0 where the code is -128
-		least |= (x - each) &^ x & high
-		binary.LittleEndian.PutUint64(dst[k:], v^int8Signs)
-	}
-	for ; k < len(codes); k++ {
-		if codes[k] == 0x80 {
-			return false
-		}
-		dst[k] = codes[k] + int8Zero
-	}
-	return least == 0
 }
 
 // checkRange returns an error if a finite weight of output o has a magnitude of limit or
