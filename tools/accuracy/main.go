@@ -30,6 +30,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -50,7 +51,7 @@ var (
 	peers   = flag.String("peers", "tools/accuracy/peers.py", "the `script` that runs them")
 	only    = flag.String("only", "", "only these `sets`, separated by commas")
 	keep    = flag.String("keep", "", "`file` in which texts are stored")
-	starts  = flag.Bool("starts", false, "print how far the starts of words are off, of the set whose words have times")
+	starts  = flag.Bool("starts", false, "print how far the starts and ends of words are off, of the set whose words have times")
 	aligned = flag.Bool("align", false, "align the texts of that set, also with wrong words, and print how far words are off (--align)")
 	show    = flag.Bool("v", false, "show every text with errors")
 )
@@ -102,7 +103,7 @@ func compare(dir string) {
 		return
 	}
 	if *starts {
-		compareStarts(dir, items, all)
+		compareTimes(dir, items, all)
 		return
 	}
 	var sets []string
@@ -270,46 +271,67 @@ func sum(counts []wer.Counts) (c wer.Counts) {
 	return c
 }
 
-// compareStarts prints how far the starts of words are from where they are known to be. A word is compared with
-// the nearest one of the same spelling that ends within half a second.
-func compareStarts(dir string, items []item, all []*system) {
+// compareTimes prints how far the starts and ends of words are from where they are known to be. Every word that the
+// alignment of both texts finds in both of them counts.
+func compareTimes(dir string, items []item, all []*system) {
 	items = slices.DeleteFunc(items, func(i item) bool { return i.Words == nil })
-	fmt.Println("| system | words after a pause | off, s: mean | over 0.3 s | other words | off, s: mean |\n|---|---|---|---|---|---|")
+	fmt.Println("| system, words | number | starts off, s: mean | within 0.1 s | over 0.3 s | ends off, s: mean | within 0.1 s | over 0.3 s |\n|---|---|---|---|---|---|---|---|")
 	for _, s := range all {
-		var off [2][]float64 // of other words, and of those after a pause
+		starts, ends := map[string][]float64{}, map[string][]float64{} // by kind of word
 		for _, i := range items {
 			command := append(slices.Clone(s.command), "--word-timestamps", "--output-format", "json", "--quiet", filepath.Join(dir, i.Audio))
 			out := must.Get(exec.Command(command[0], command[1:]...).Output())
 			var t transcript.Transcript
 			must.Do(json.Unmarshal(out, &t))
+			var found []transcript.Word
 			for _, segment := range t.Segments {
-				for _, w := range segment.Words {
-					if n := nearest(i.Words, w); n >= 0 {
-						k := map[bool]int{true: 1}[i.Words[n].AfterPause]
-						off[k] = append(off[k], math.Abs(w.Start-i.Words[n].Start))
-					}
+				found = append(found, segment.Words...)
+			}
+			ids := map[string]int32{}
+			id := func(word string) int32 {
+				word = normalize.English(word)
+				if _, ok := ids[word]; !ok {
+					ids[word] = int32(len(ids))
+				}
+				return ids[word]
+			}
+			var ref, hyp []int32
+			for _, w := range i.Words {
+				ref = append(ref, id(w.Word))
+			}
+			for _, w := range found {
+				hyp = append(hyp, id(w.Word))
+			}
+			for _, p := range wer.Align(ref, hyp) {
+				if p.Op != wer.Hit {
+					continue
+				}
+				kinds := []string{"all"}
+				if i.Words[p.Ref].AfterPause {
+					kinds = append(kinds, "after a pause")
+				}
+				if p.Ref+1 == len(i.Words) || i.Words[p.Ref+1].AfterPause {
+					kinds = append(kinds, "before a pause")
+				}
+				for _, kind := range kinds {
+					starts[kind] = append(starts[kind], distance(found[p.Hyp].Start, i.Words[p.Ref].Start))
+					ends[kind] = append(ends[kind], distance(found[p.Hyp].End, i.Words[p.Ref].End))
 				}
 			}
 		}
-		far := 0
-		for _, v := range off[1] {
-			far += map[bool]int{true: 1}[v > 0.3]
+		for _, kind := range []string{"all", "after a pause", "before a pause"} {
+			fmt.Printf("| %s, %s | %d |", s.name, kind, len(starts[kind]))
+			for _, off := range [][]float64{starts[kind], ends[kind]} {
+				slices.Sort(off)
+				fmt.Printf(" %.3f | %.1f %% | %d |", stat.Mean(off, nil), 100*stat.CDF(0.1, stat.Empirical, off, nil), len(off)-sort.SearchFloat64s(off, 0.3))
+			}
+			fmt.Println()
 		}
-		fmt.Printf("| %s | %d | %.3f | %d | %d | %.3f |\n", s.name, len(off[1]), stat.Mean(off[1], nil), far, len(off[0]), stat.Mean(off[0], nil))
 	}
 }
 
-// nearest returns the index of the word that w is, or -1.
-func nearest(words []timedWord, w transcript.Word) int {
-	best := -1
-	for i, k := range words {
-		off := func(k timedWord) float64 { return math.Abs(k.End - w.End) }
-		if normalize.English(k.Word) == normalize.English(w.Word) && off(k) < 0.5 && (best < 0 || off(k) < off(words[best])) {
-			best = i
-		}
-	}
-	return best
-}
+// distance returns how far two times are apart, in whole milliseconds: 0.1 s is within 0.1 s.
+func distance(a, b float64) float64 { return math.Round(math.Abs(a-b)*1000) / 1000 }
 
 // cell is the rate with its substitutions, deletions and insertions.
 func cell(c wer.Counts) string {
