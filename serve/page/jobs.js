@@ -16,7 +16,7 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
-export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
+export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text, begins), level(job, 0 … 1),
 // restored(job), room(sentence), failed(failure), away(), hold(job), which is edited
 
 export function connect(handlers) {

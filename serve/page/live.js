@@ -15,7 +15,7 @@ const mostEarly = 300; // pieces of sound that a server that answers late still 
 const missing = " […] "; // in the text where words are missing
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), changed()
+  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text, whether it begins an utterance), changed()
   // and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
@@ -77,7 +77,7 @@ export class Live {
     Object.assign(this, {why: null, goesOn: false, open: 0});
     this.job.offline = this.job.missed = true;
     this.on.tentative("");
-    this.on.changed();
+    this.hear(0);
     this.timer = setTimeout(() => this.connect(), retryEach);
   }
 
@@ -90,14 +90,14 @@ export class Live {
       case "session.created": return this.configure();
       case "session.updated": return this.begin();
       case "input_audio_buffer.speech_started":
-        this.open++;
+        this.hear(1);
         this.items.set(e.item_id, {end: e.audio_start_ms / 1000 + this.base, text: "", words: [], segments: []});
         return;
       case "conversation.item.input_audio_transcription.delta":
         this.on.tentative("");
         return this.delta(item, e);
       case "conversation.item.input_audio_transcription.tentative":
-        return this.on.tentative(e.text);
+        return this.on.tentative(e.text, !item.text);
       case "conversation.item.input_audio_transcription.segment":
         if (e.speaker) item.segments.push(e);
         return;
@@ -110,7 +110,7 @@ export class Live {
         }
         // falls through
       case "conversation.item.input_audio_transcription.failed":
-        this.open--;
+        this.hear(-1);
         this.on.tentative("");
         return this.endWhenDone();
       case "error":
@@ -121,6 +121,13 @@ export class Live {
         if (!this.goesOn) this.mute(); // further sound would be ignored
         if (!this.ready) this.end(this.why);
     }
+  }
+
+  // hear notes that an utterance begins, or with -1 has its text.
+  hear(by) {
+    this.open += by;
+    this.job.hearing = this.open > 0;
+    this.on.changed();
   }
 
   delta(item, e) {

@@ -2,6 +2,7 @@
 import {goHome, home, unreachable} from "./api.js";
 import {away, goOn, waitForServer} from "./away.js";
 import {onDrop} from "./drop.js";
+import * as captions from "./captions.js";
 import * as edit from "./edit.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
@@ -126,6 +127,7 @@ jobs.connect({
     if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs.includes(former) ? former : jobs.jobs[0] || null);
     pane.update(all ? pane.job() : job);
     recording.show();
+    captions.update(job);
     refresh();
   },
   restored: job => {
@@ -133,11 +135,12 @@ jobs.connect({
     $("jobs").querySelector(".chosen .name").focus({preventScroll: true});
   },
   text: (job, from) => {
+    captions.text(job, from);
     if (job !== pane.job()) return;
     if (from === undefined) text.show(job); else text.add(job, from);
     if (job.paragraphs.length && job.state !== "live") player.refresh();
   },
-  tentative: text.tentative,
+  tentative: (...some) => { text.tentative(...some); captions.tentative(...some); },
   level: (job, x) => { if (job.state === "live") player.level(job, x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
@@ -178,6 +181,7 @@ player.connect(findPeaks, job => jobs.save(job, true));
 const tint = () => $("text").classList.toggle("sure", !$("doubts").checked);
 const stored = settings.connect(tint, load);
 toggleTimes(!!stored.times);
+captions.connect(stored.captions);
 tint();
 $("speed").onchange();
 $("where").textContent = home ? "Nothing leaves this computer." : "Sound goes to the computer where Verity runs, and nowhere else.";
@@ -237,7 +241,7 @@ const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.te
 const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
-  d: () => doubt(1), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
+  d: () => doubt(1), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()), c: captions.open,
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };

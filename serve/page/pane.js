@@ -74,13 +74,13 @@ export function update(changed) {
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : playable);
 }
 
-function stateSentence(s) {
+export function stateSentence(s) {
   if (s.stopping) return "Writing the rest…";
   if (s.paused) return "Paused.";
   if (s.offline) return `Verity ${s.offline === "slow" ? "has not answered yet" : "cannot be reached"}. ` + (s.kind ? "The sound is still recorded, and its text follows." : "What is said now may be lost: this browser does not keep sound.");
   if (away && s.state === "queued" && !s.kept) return "Verity cannot be reached. This goes on by itself when it is back.";
   if (s.late) return `This computer is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
-  if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "Microphone: " + s.device : "";
+  if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.hearing ? "Hearing speech…" : s.began ? "Listening" + (s.device ? ": " + s.device : "") : "";
   const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^(writing it again|finding out who speaks)( · )?/, "");
   if (!s.kept) return s.state === "queued" ? "This file is waiting." : now[0].toUpperCase() + now.slice(1);
   return (s.apart ? "Finding out who speaks; the words stay" : s.former && s.former.paragraphs !== s.paragraphs ? "You have corrected this text, so it stays. The new one will be a version" :

@@ -30,7 +30,7 @@ export function record() {
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
-    tentative: t => jobs.on.tentative(job, t),
+    tentative: (t, begins) => jobs.on.tentative(job, t, begins),
     changed: () => jobs.on.changed(job),
     ended: e => ended(job, e),
   });
@@ -66,7 +66,7 @@ function ended(job, e) {
   if (e && jobs.ending) return;
   live = null;
   if (awake) awake.release();
-  for (const member of ["session", "stopping", "paused", "silent", "device", "offline", "late"]) delete job[member];
+  for (const member of ["session", "stopping", "paused", "silent", "hearing", "device", "offline", "late"]) delete job[member];
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
   const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound

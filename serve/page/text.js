@@ -108,7 +108,7 @@ function label(p, paragraph, before) {
 const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6, make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
 
 // speakers returns the speakers of the recording in the order in which they speak.
-export function speakers() { return [...new Set(paragraphs().map(p => p.speaker).filter(s => s != null))]; }
+export function speakers(all = paragraphs()) { return [...new Set(all.map(p => p.speaker).filter(s => s != null))]; }
 
 // index lists the words from a paragraph on, and tints what is doubtful.
 function index(from) {

@@ -6,6 +6,7 @@ import {spawn} from "node:child_process";
 import {mkdirSync, readFileSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
+import * as captions from "./captions.mjs";
 import * as more from "./subtitles.mjs";
 
 const [browserPath, program, model, speech, pictures, ...only] = process.argv.slice(2);
@@ -987,7 +988,7 @@ const parts = {
   },
 };
 
-Object.assign(parts, more.parts({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}));
+for (const m of [more, captions]) Object.assign(parts, m.parts({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}));
 
 let part = "";
 for (part of only.length ? only : Object.keys(parts).filter(p => p !== "picture")) {
