@@ -1,5 +1,6 @@
-// The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
+// Live sound as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
 // realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
+import {devices, listen, mix, stop} from "./inputs.js";
 import {request, explain, Failure, headers} from "./api.js";
 import {append, capital, endsSentence} from "./paragraphs.js";
 import * as store from "./store.js";
@@ -18,16 +19,14 @@ export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text, whether it begins an utterance), changed()
   // and ended(failure).
   constructor(job, options, on) {
-    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
+    Object.assign(this, {job, options, on, inputs: [], items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
   }
 
   async start() {
     try {
-      if (!navigator.mediaDevices) throw new Failure("Browsers allow the microphone only on the computer where Verity runs, or over https: see --tls-cert in the manual.");
-      this.stream = await navigator.mediaDevices.getUserMedia({audio: {...this.options.microphone && {deviceId: {ideal: this.options.microphone}}, channelCount: 1, echoCancellation: false, autoGainControl: true}});
+      this.inputs = await listen(this.options.source, this.options.microphone);
     } catch (e) {
-      return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
-        e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it."));
+      return this.end(e);
     }
     this.context = new AudioContext();
     const later = new Promise(f => setTimeout(f, answerIn));
@@ -181,21 +180,17 @@ export class Live {
   listen() {
     this.ready = true;
     this.early = this.job.offline ? [] : null;
-    if (this.worklet) {
-      this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
-      this.node.port.onmessage = m => this.add(m.data);
-    } else { // it comes from the server
-      this.node = this.context.createScriptProcessor(4096, 1, 1);
-      this.node.onaudioprocess = e => this.add(Int16Array.from(e.inputBuffer.getChannelData(0), x => Math.max(-1, Math.min(1, x)) * 32767));
-      this.node.connect(this.context.destination);
-    }
-    this.context.createMediaStreamSource(this.stream).connect(this.node);
+    [this.node, this.stream] = mix(this.context, this.inputs, this.worklet, piece => this.add(piece));
+    for (const s of this.inputs) s.getTracks()[0].onended = () => this.nameInputs(); // it was unplugged, or is no longer shared
     this.context.resume();
-    const [track] = this.stream.getAudioTracks();
-    track.onended = () => this.stop(); // it was unplugged
-    this.job.device = track.label;
+    this.nameInputs();
     this.record();
     this.on.began();
+  }
+
+  nameInputs() {
+    this.job.device = devices(this.inputs);
+    if (this.job.device) this.on.changed(); else this.stop();
   }
 
   add(piece) {
@@ -254,7 +249,7 @@ export class Live {
   mute() {
     this.muted = true;
     if (this.recorder && this.recorder.state !== "inactive") this.recorder.stop();
-    if (this.stream) for (const t of this.stream.getTracks()) t.stop();
+    stop(this.inputs);
     if (this.node) this.node.disconnect();
     this.on.level(0);
   }

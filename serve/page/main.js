@@ -80,8 +80,8 @@ function chooseFiles(job) {
   $("file").click();
 }
 
-function record() {
-  const before = pane.job(), job = recording.record();
+function record(source) {
+  const before = pane.job(), job = recording.record(source);
   if (job) choose(job);
   if (job) former = before;
 }
@@ -186,7 +186,8 @@ tint();
 $("speed").onchange();
 $("where").textContent = home ? "Nothing leaves this computer." : "Sound goes to the computer where Verity runs, and nowhere else.";
 
-for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
+for (const id of ["record", "record0", "stopLive"]) $(id).onclick = () => record();
+for (const b of document.querySelectorAll("[data-source]")) b.onclick = () => record(b.dataset.source);
 $("pauseLive").onclick = recording.pause;
 for (const id of ["choose", "choose0"]) $(id).onclick = () => chooseFiles(null);
 $("file").onchange = () => {

@@ -1,4 +1,4 @@
-// The recording that is being made with the microphone.
+// The recording that is being made.
 import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {Live} from "./live.js";
@@ -11,13 +11,13 @@ let live = null, awake = null;
 
 export const current = () => live;
 
-// record begins a recording; again, it ends the one that is being made.
-export function record() {
+// record begins a recording of a source (inputs.js); again, it ends the one that is being made.
+export function record(source = "microphone") {
   if (live) return live.stop();
-  const options = {...settings.options(), key: settings.key()}, last = Math.max(0, ...jobs.jobs.map(j => +(/^Recording (\d+)$/.exec(j.name) || [])[1] || 0));
+  const options = {...settings.options(), source, key: settings.key()}, last = Math.max(0, ...jobs.jobs.map(j => +(/^Recording (\d+)$/.exec(j.name) || [])[1] || 0));
   const job = jobs.create({name: `Recording ${last + 1}`, state: "live", live: true, peaks: []});
   jobs.jobs.unshift(job);
-  announce("Asking for the microphone…");
+  announce(source === "microphone" ? "Asking for the microphone…" : "Choose a tab or the screen, with its sound.");
   job.session = live = new Live(job, options, {
     level: x => jobs.on.level(job, x),
     began: () => {
@@ -26,7 +26,8 @@ export function record() {
       jobs.save(job);
       store.persist();
       stayAwake();
-      announce(!job.kind ? "Speak now. This browser cannot record sound as a file: the text is kept, its sound is not." : !job.missed && options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
+      const ready = source === "computer" ? "Recording. " : "Speak now. ";
+      announce(ready + (!job.kind ? "This browser cannot record sound as a file: the text is kept, its sound is not." : !job.missed && options.task === "translations" ? "Live text is in the language that is spoken; the translation follows." : ""));
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },

@@ -1,5 +1,8 @@
-// Parts of page.mjs: the captions view of a live recording.
-export const parts = ({open, check, looks, announced, words}) => ({
+// Parts of page.mjs: the captions view of a live recording, and sound of a tab.
+import {readFileSync} from "node:fs";
+import {chromium} from "playwright-core";
+
+export const parts = ({open, check, looks, announced, words, pictures, speech, browserPath}) => ({
   async captions() {
     const page = await open();
     const shown = () => page.evaluate(() => [...document.querySelectorAll("#lines p")].map(p => p.textContent));
@@ -55,5 +58,47 @@ export const parts = ({open, check, looks, announced, words}) => ({
     await page.keyboard.press("Escape");
     check("without a recording there are none", !await page.isVisible("#openCaptions"), "");
     await page.context().close();
+  },
+
+  async tab() {
+    const browser = await chromium.launch({executablePath: browserPath, ignoreDefaultArgs: ["--mute-audio"], args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", "--auto-select-tab-capture-source-by-title=Sounding",
+      "--use-fake-device-for-media-stream", `--use-file-for-fake-audio-capture=${pictures}/silence.wav`]});
+    const page = await open({}, "", browser), tab = await page.context().newPage();
+    await tab.setContent(`<title>Sounding</title><audio loop autoplay src="data:audio/wav;base64,${readFileSync(speech, "base64")}"></audio>`);
+    await page.bringToFront();
+    const record = async source => { await page.click(".sources summary:visible"); await page.click(`[data-source=${source}]:visible`); };
+    const state = wanted => page.waitForFunction(w => new RegExp(w).test(document.getElementById("state").textContent), wanted, {timeout: 60000});
+    const spoken = n => page.waitForFunction(n => document.getElementById("text").textContent.length > n, n, {timeout: 120000});
+    await page.click(".sources summary:visible");
+    await looks(page, "sources");
+    await page.keyboard.press("Escape");
+    await record("computer");
+    await state("^Listening: the shared tab or screen");
+    check("the sound of a tab is recorded", true);
+    await spoken(40);
+    await page.click("#stopLive");
+    await announced(page, "done in");
+    check("and has its text", /country/.test(await words(page)), await words(page));
+    await page.waitForFunction(() => document.getElementById("player").duration > 3);
+
+    await record("both");
+    await state("^Listening: the shared tab or screen and Fake|^Hearing");
+    await page.waitForFunction(() => /count/.test(document.querySelector("#text p")?.textContent), null, {timeout: 120000});
+    check("and a tab beside the microphone", /count/.test(await words(page)), await words(page));
+    await tab.close();
+    await page.waitForFunction(async () => /^Fake/.test((await import("./page/recording.js")).current().job.device));
+    check("the microphone goes on when the tab is closed", await page.isVisible("#stopLive"), "");
+    await page.click("#stopLive");
+    await announced(page, "done in");
+
+    for (const [what, fake, wanted] of [["a share without sound", () => { navigator.mediaDevices.getDisplayMedia = async () => document.createElement("canvas").captureStream(); }, "No sound was shared. Choose"],
+      ["a share that is refused", () => { navigator.mediaDevices.getDisplayMedia = async () => { throw new DOMException("", "NotAllowedError"); }; }, "Nothing was shared. Choose"],
+      ["a browser that cannot share", () => { navigator.mediaDevices.getDisplayMedia = undefined; }, "This browser cannot share sound. Choose"]]) {
+      await page.evaluate(fake);
+      await record("both");
+      await announced(page, wanted);
+      check(`${what} is told plainly, and nothing is recorded`, await page.locator("#jobs li").count() === 2, await page.locator("#jobs li").count());
+    }
+    await browser.close();
   },
 });

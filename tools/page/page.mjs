@@ -39,8 +39,8 @@ const browser = await chromium.launch({executablePath: browserPath, args: [
   "--autoplay-policy=no-user-gesture-required"]});
 const foreign = [], errors = [];
 
-async function open(options, path = "") {
-  const context = await browser.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, ...options});
+async function open(options, path = "", from = browser) {
+  const context = await from.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, ...options});
   const page = await context.newPage();
   page.on("request", r => { if (!r.url().replace("localhost", "127.0.0.1").startsWith(url) && !/^(blob|data):/.test(r.url())) foreign.push(r.url()); });
   page.on("pageerror", e => errors.push(String(e)));
@@ -988,7 +988,7 @@ const parts = {
   },
 };
 
-for (const m of [more, captions]) Object.assign(parts, m.parts({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}));
+for (const m of [more, captions]) Object.assign(parts, m.parts({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech, browserPath}));
 
 let part = "";
 for (part of only.length ? only : Object.keys(parts).filter(p => p !== "picture")) {

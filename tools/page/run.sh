@@ -22,6 +22,7 @@ for kind in m4a mp4 mov webm; do
 	codec=aac; [ $kind = webm ] && codec=libvorbis
 	ffmpeg -v error -y $picture -i "$pictures/speech.wav" -c:a $codec -ac 2 -shortest "$pictures/phone.$kind"
 done
+ffmpeg -v error -y -f lavfi -i anullsrc=r=48000:cl=mono -t 5 "$pictures/silence.wav"
 ffmpeg -v error -y -f lavfi -i anullsrc=r=8000:cl=mono -t 2460 -c:a aac -b:a 8k "$pictures/long.m4a"
 cd "$pictures"
 code=0
