@@ -132,12 +132,11 @@ func unitsOf(word string) (units []string) {
 	return units
 }
 
-// A span of words of the text and of units of the transcript that are opposite each other, and its time.
+// A textGap is a stretch between words that were found: those of the text, the units heard there, and its time in seconds.
 type textGap struct {
-	from, to   int // words of the text
-	heardFrom  int // units of the transcript
-	heardTo    int
-	start, end float64
+	from, to           int // words
+	heardFrom, heardTo int // units
+	start, end         float64
 }
 
 // A textMatch relates a text to the words that were heard.
