@@ -69,7 +69,8 @@ func TestOtherPrograms(t *testing.T) {
 	for args, want := range map[string]string{
 		"--batched True --batch_size 8": "", "--vad_filter True": "", "--vad_filter False": "", "--print_progress True": "", "-t 2": "", "-vt 0.5": "",
 		"-ojf": "", "--output-json-full": "", "-np": "", "--vad_filter=maybe": "want auto, on or off",
-		"-d 4000": "--clip-timestamps START,END", "-p 4": "--chunked", "-dev 0": "leave it out", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
+		"-d 4000": "no flag -d: use --clip-timestamps START,END", "-p 4": "--chunked", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
+		"-dev 0": "no flag -dev; if it is another program's, leave it out", "-fa": "leave it out", "--device cuda": "leave it out",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
 		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {

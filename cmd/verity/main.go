@@ -123,13 +123,16 @@ func commandLine(root *cobra.Command, args []string) []string {
 	args = withCommand(root, args)
 	for i, arg := range args {
 		last := len(out) - 1
-		switch format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]; {
+		format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]
+		name := strings.TrimLeft(arg, "-")
+		here, _ := cli.Elsewhere(name)
+		switch {
 		case arg == "--":
 			return append(out, args[i:]...)
 		case format != "":
 			arg = "--output-format=" + format
-		case len(arg) > 1 && arg[0] == '-' && cli.IsForeign(arg[1:]) && args[0] == "transcribe":
-			arg = "-" + arg
+		case here != "" && arg[0] == '-' && args[0] == "transcribe":
+			arg = "--" + name
 		case (arg == "True" || arg == "False") && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
 			out[last] += "=" + arg
 			continue

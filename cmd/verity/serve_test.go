@@ -89,8 +89,9 @@ func TestServeListen(t *testing.T) {
 		{l.Addr().String(), "another program listens there, perhaps verity serve: stop it, or use another address", 1},
 		{strings.TrimPrefix(verity.URL, "http://"), "Verity runs there already: open " + verity.URL + ", or use another address", 1},
 		{"127.0.0.1:99999", "the port must be from 0 to 65535", 2},
+		{"192.0.2.1:8000", "want an address of this machine", 2}, // RFC 5737: nobody has it
 	} {
-		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt.address)
+		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--api-key-file", "none", "--listen", tt.address)
 		if code != tt.status || !strings.Contains(stderr, "verity serve: --listen "+tt.address+": ") || !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: status %d, %q, want %d, %q", tt.address, code, stderr, tt.status, tt.want)
 		}

@@ -195,14 +195,10 @@ func FlagError(c *cobra.Command, err error) error {
 	var missing *pflag.ValueRequiredError
 	var value *pflag.InvalidValueError
 	switch {
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		return unknownFlag(c, unknown.GetSpecifiedName())
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return unknownFlag(c, "-", unknown.GetSpecifiedShortnames()) // all of -nt, since it may be one flag elsewhere
 	case errors.As(err, &unknown):
-		of, all := "", unknown.GetSpecifiedShortnames()
-		if len(all) > 1 {
-			of = ", of -" + all + "; long flags begin with two hyphens"
-		}
-		return noFlag(c, "-"+unknown.GetSpecifiedName()+of)
+		return unknownFlag(c, "--", unknown.GetSpecifiedName())
 	case errors.As(err, &missing):
 		name, kind := missing.GetFlag().Name, missing.GetFlag().Value.Type()
 		return Usagef("--%s: the value is missing; want --%s %s", name, name, strings.ToUpper(kind))
@@ -216,39 +212,32 @@ func FlagError(c *cobra.Command, err error) error {
 	return UsageError{Err: err}
 }
 
-// unknownFlag returns the error of a long flag that a command does not have, as it was typed.
-func unknownFlag(c *cobra.Command, typed string) error {
-	name := strings.ReplaceAll(typed, "_", "-")
-	if advice := instead[name]; advice != "" && c.Name() == "transcribe" {
-		return Usagef("there is no flag --%s: %s", typed, advice)
-	}
+// unknownFlag returns the error of a flag that a command does not have.
+func unknownFlag(c *cobra.Command, hyphens, name string) error {
+	typed, long := hyphens+name, "--"+strings.ReplaceAll(name, "_", "-")
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	if near := wer.Nearest("--"+name, names); len(near) > 0 {
-		return Usagef("there is no flag --%s%s", typed, DidYouMean(near))
-	}
+	hint := DidYouMean(wer.Nearest(long, names))
 	for _, other := range c.Root().Commands() {
-		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
-			return Usagef("there is no flag --%s: use %s --%s", typed, other.CommandPath(), name)
+		if f := other.Flags().Lookup(name); hint == "" && f != nil && !f.Hidden && !other.Hidden {
+			hint = fmt.Sprintf(": use %s --%s", other.CommandPath(), f.Name)
 		}
 	}
-	return noFlag(c, "--"+typed)
-}
-
-// noFlag returns the error of a flag that no command has.
-func noFlag(c *cobra.Command, typed string) error {
-	hint := ""
-	switch name := c.Name(); {
-	case name == "serve" && (typed == "--port" || typed == "--host"):
+	reads := c.Name() == "transcribe" || c.Name() == "watch"
+	switch here, there := Elsewhere(name); {
+	case here != "" && reads:
+		typed, hint = there, ": "+here
+	case hint != "":
+	case c.Name() == "serve" && (name == "port" || name == "host"):
 		hint = "; use --listen HOST:PORT"
-	case name == "report":
+	case c.Name() == "report":
 		hint = "; use --table for Markdown, --json for programs, --html for a page"
-	case name == "transcribe" || name == "watch":
-		hint = `; docs/GUIDE.md, "Coming from another program", lists the flags of whisper, whisper.cpp and faster-whisper`
+	case reads:
+		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
 	}
 	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
 }
@@ -258,66 +247,60 @@ var goTypes = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
 }
 
-// aliases are the names of flags in other programs that mean the same as ours.
-var aliases = map[string]string{
-	"audio-ctx": "audio-context", "batch-size": "batch", "batched": "chunked", "cpu-threads": "threads", "local-files-only": "offline",
-	"logprob-thold": "logprob-threshold", "model-cache-only": "offline", "model-directory": "model", "no-prints": "quiet",
-	"no-speech-thold": "no-speech-threshold", "num-speakers": "speakers", "print-progress": "progress",
-	"prompt": "initial-prompt", "speaker-num": "speakers", "suppress-regex": "suppress-expression",
-	"temperature-inc": "temperature-increment-on-fallback", "to": "precision", "vad-filter": "vad", "vad-onset": "vad-threshold",
-	"ac": "audio-context", "bo": "best-of", "bs": "beam-size", "lpt": "logprob-threshold", "np": "quiet",
-	"nth": "no-speech-threshold", "t": "threads", "tp": "temperature", "tpi": "temperature-increment-on-fallback",
-	"vsd": "vad-min-silence-duration-ms", "vt": "vad-threshold",
+// elsewhere are flags of whisper, whisper.cpp, faster-whisper and whisperX, under the flag that means the same or, if there is
+// none, under what an error advises. Flags without a use here are not among them, except short ones that would be read as
+// one of ours with its value.
+var elsewhere = byName(map[string]string{
+	"audio-context": "audio-ctx -ac", "batch": "batch-size", "beam-size": "-bs", "best-of": "-bo", "chunked": "batched",
+	"initial-prompt": "prompt", "logprob-threshold": "logprob-thold -lpt", "model": "model-directory",
+	"no-speech-threshold": "no-speech-thold -nth", "offline": "local-files-only model-cache-only", "precision": "to",
+	"progress": "print-progress", "quiet": "no-prints -np", "speakers": "num-speakers speaker-num",
+	"suppress-expression": "suppress-regex", "temperature": "-tp", "temperature-increment-on-fallback": "temperature-inc -tpi",
+	"threads": "cpu-threads -t", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
+
+	"Verity has no grammars": "grammar grammar-rule", "a recording needs no flag": "file", "leave it out": "-fa -fp -ls -on -oved",
+	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
+	"use --chunked for one long file, --batch for several": "processors -p",
+	"use --clip-timestamps START,END, in seconds":          "duration -d offset-t -ot",
+	"use --condition-on-previous-text=false":               "max-context -mc",
+	"use --max-line-width":                                 "max-len -ml", "use --precision": "compute-type",
+	"use --output-dir DIRECTORY --name NAME": "output-file -of", "use --progress always": "-pp",
+	"use --quiet, or --log-level debug": "debug-mode -debug verbose", "use --subtitles": "segment-resolution",
+	"use --speakers 2-4": "max-speakers min-speakers", "use --speakers voice": "diarize -di tinydiarize -tdrz",
+	"use --task translate": "translate -tr", "use --temperature-increment-on-fallback none": "no-fallback -nf",
+	"use --vad-threshold and --vad-min-silence-duration-ms": "vad-max-speech-duration-s vad-min-speech-duration-ms vad-offset " +
+		"vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
+	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
+	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence",
+	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
+})
+
+// byName turns a table of names around: from each name to its row.
+func byName(table map[string]string) map[string]string {
+	rows := map[string]string{}
+	for row, names := range table {
+		for name := range strings.FieldsSeq(names) {
+			rows[name] = row
+		}
+	}
+	return rows
 }
 
-// What does the work of flags that several programs have.
-const (
-	leaveOut   = "leave it out"
-	cacheDir   = "set HF_HUB_CACHE instead"
-	clip       = "use --clip-timestamps START,END, in seconds"
-	confidence = "use -f json, which has the probabilities"
-	files      = "use --output-dir DIRECTORY --name NAME"
-	loops      = "use --compression-ratio-threshold"
-	noGrammar  = "Verity has no grammars"
-	noPrevious = "use --condition-on-previous-text=false"
-	parts      = "use --chunked for one long file, --batch for several"
-	spoken     = "use -f json, which has the language"
-	tuned      = "use --vad-threshold and --vad-min-silence-duration-ms"
-	underlined = "use -f ass --highlight-words"
-	voices     = "use --speakers voice"
-)
-
-// instead says what does the work of flags of whisper, whisper.cpp, faster-whisper and whisperX.
-var instead = map[string]string{
-	"align-model": "use --word-timestamps", "cache-directory": cacheDir, "chunk-length": leaveOut, "chunk-size": leaveOut,
-	"compute-type": "use --precision", "debug-mode": "use --log-level debug", "detect-language": spoken, "device": leaveOut,
-	"device-index": leaveOut, "diarize": voices, "duration": clip, "entropy-thold": loops, "file": "a recording needs no flag",
-	"flash-attn": leaveOut, "font-path": leaveOut, "fp16": leaveOut, "grammar": noGrammar, "grammar-penalty": noGrammar,
-	"grammar-rule": noGrammar, "hf-token": leaveOut, "interpolate-method": leaveOut, "language-detection-segments": leaveOut,
-	"language-detection-threshold": leaveOut, "live-input-device": "use verity listen", "live-transcribe": "use verity listen",
-	"live-volume-threshold": "use verity listen", "max-context": noPrevious, "max-initial-timestamp": leaveOut, "max-len": "use --max-line-width",
-	"max-speakers": "use --speakers 2-4", "min-speakers": "use --speakers 2-4", "model-dir": cacheDir, "no-align": leaveOut,
-	"no-fallback": "use --temperature-increment-on-fallback none", "no-flash-attn": leaveOut, "no-gpu": leaveOut, "no-timestamps": leaveOut,
-	"offset-n": leaveOut, "offset-t": clip, "output-file": files, "output-words": underlined, "ov-e-device": leaveOut,
-	"pretty-json": leaveOut, "print-colors": leaveOut, "print-confidence": confidence, "print-special": leaveOut, "processors": parts,
-	"prompt-reset-on-temperature": leaveOut, "return-char-alignments": leaveOut, "segment-resolution": "use --subtitles",
-	"split-on-word": leaveOut, "suppress-blank": leaveOut, "suppress-nst": leaveOut, "tinydiarize": voices,
-	"translate": "use --task translate", "vad-max-speech-duration-s": tuned, "vad-method": leaveOut, "vad-min-speech-duration-ms": tuned,
-	"vad-model": leaveOut, "vad-offset": tuned, "vad-samples-overlap": tuned, "vad-speech-pad-ms": tuned,
-	"verbose": "use --quiet, or --log-level debug", "word-thold": leaveOut,
-	"d": clip, "debug": "use --log-level debug", "dev": leaveOut, "di": voices, "dl": spoken, "dtw": "use --word-timestamps",
-	"et": loops, "fa": leaveOut, "fp": leaveOut, "ls": leaveOut, "mc": noPrevious, "ml": "use --max-line-width",
-	"nf": "use --temperature-increment-on-fallback none", "nfa": leaveOut, "ng": leaveOut, "nt": leaveOut, "of": files, "on": leaveOut,
-	"ot": clip, "oved": leaveOut, "owts": underlined, "p": parts, "pc": leaveOut, "pp": "use --progress always", "ps": leaveOut,
-	"sns": leaveOut, "sow": leaveOut, "tdrz": voices, "tr": "use --task translate", "vm": leaveOut, "vmsd": tuned, "vo": tuned,
-	"vp": tuned, "vspd": tuned, "wt": leaveOut,
+// Elsewhere returns what stands here for the flag of another program, and the flag as that program has it. It is empty for
+// a flag without a use here.
+func Elsewhere(name string) (here, typed string) {
+	typed, name = "--"+name, strings.ReplaceAll(name, "_", "-")
+	if here = elsewhere["-"+name]; here != "" {
+		return here, "-" + name
+	}
+	return elsewhere[name], typed
 }
 
-// IsForeign reports whether a name is that of a flag in another program.
-func IsForeign(name string) bool { return aliases[name] != "" || instead[name] != "" }
-
-// Normalize returns the name of a flag, which may be written with underscores, as in Python, or be an alias.
+// Normalize returns the name of a flag, which may be written with underscores, as in Python, or be another program's.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	name = strings.ReplaceAll(name, "_", "-")
-	return pflag.NormalizedName(cmp.Or(aliases[name], name))
+	if here, _ := Elsewhere(name); here != "" && !strings.Contains(here, " ") {
+		name = here
+	}
+	return pflag.NormalizedName(name)
 }

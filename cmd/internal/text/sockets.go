@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"verity/cmd/internal/cli"
 )
 
 // unixPrefix precedes the path of a unix socket in an address.
@@ -35,23 +37,28 @@ const wsaEADDRINUSE = syscall.Errno(10048)
 
 var errOccupied = errors.New("another program listens there, perhaps verity serve")
 
-// listen opens the address that a flag names.
+// listen opens the address that a flag names. Only that another program has it is no error of usage: it may end.
 func listen(flag, address string) (l net.Listener, err error) {
+	want := "; want an address of this machine, such as 127.0.0.1, or none for all, and a port from 1024, or the rights to a lower one"
 	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
+		want = ""
 		l, err = listenUnix(name)
 	} else {
 		l, err = net.Listen("tcp", address)
 	}
 	var op *net.OpError
+	var system *os.SyscallError
 	switch {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaEADDRINUSE):
 		return nil, fmt.Errorf("--%s %s: %w: stop it, or use another address", flag, address, errOccupied)
+	case errors.As(err, &system):
+		err = system.Err // the rest names the call, the network and the address again
 	case errors.As(err, &op):
-		err = op.Err // the rest names the network and the address again
+		err = op.Err
 	}
-	return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
+	return nil, cli.Usagef("--%s %s: %w%s", flag, address, err, want)
 }
 
 // listenUnix opens a unix socket. It replaces one that no program listens on: a server that was killed leaves it behind.
@@ -89,7 +96,7 @@ func reachable(address, example string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("want host:port, as %s, or unix:PATH", example)
 	}
-	if n, err := strconv.Atoi(port); err == nil && n > 65535 || err != nil && strings.HasPrefix(port, "-") {
+	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
 		return false, errors.New("the port must be from 0 to 65535")
 	}
 	ip := net.ParseIP(host)
