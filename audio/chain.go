@@ -42,7 +42,7 @@ func (in Input) stream(src *source, f *file) (*stream, error) {
 		return nil, err
 	}
 	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, fmt.Errorf("channel %d: the file has only %s; 0 is the mean of all",
+		return nil, fmt.Errorf("channel %d: the file has only %s; leave the number out for the mean of all",
 			in.Channel, show.Some(s.channels, "channel"))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}

@@ -95,7 +95,7 @@ func TestChannel(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Input{Channel: 4}.Open(t.Context(), name)
-	if want := name + ": channel 4: the file has only 3 channels; 0 is the mean of all"; fmt.Sprint(err) != want {
+	if want := name + ": channel 4: the file has only 3 channels; leave the number out for the mean of all"; fmt.Sprint(err) != want {
 		t.Errorf("error = %v, want %q", err, want)
 	}
 }

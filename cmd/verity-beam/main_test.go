@@ -190,7 +190,7 @@ func TestSameAsEval(t *testing.T) {
 	if w.Failed != 3 || w.Utterances != 6 || w.WER == 0 {
 		t.Errorf("the dataset proves little: %d failed, %d utterances, WER %v", w.Failed, w.Utterances, w.WER)
 	}
-	if !strings.Contains(stderr, "3 utterances have failed") || !strings.Contains(got, "gone.wav") {
+	if !strings.Contains(stderr, "3 utterances failed") || !strings.Contains(got, "gone.wav") {
 		t.Errorf("failures are not counted and named:\n%s%s", stderr, got)
 	}
 
@@ -324,7 +324,7 @@ func TestParquet(t *testing.T) {
 	set, out := "memfs://bucket/sets/part-?.parquet", "memfs://bucket/out"
 	_, stderr := beamed(t, 1, flags(m, set, out, "--chunk", "3")...)
 	got, err := store.Read(t.Context(), out+"/records.jsonl")
-	if err != nil || !strings.Contains(stderr, "2 utterances have failed") {
+	if err != nil || !strings.Contains(stderr, "2 utterances failed") {
 		t.Fatalf("%v: %s", err, stderr)
 	}
 	here := strings.NewReplacer(set, dir, "memfs://bucket/sets", dir).Replace(times.ReplaceAllString(string(got), ""))

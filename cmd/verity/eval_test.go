@@ -41,7 +41,7 @@ func TestEvalStatus(t *testing.T) {
 		stderr string
 	}{
 		{"good", with("-d", good), 0, ""},
-		{"bad sound", with("-d", bad), 1, "utterances have failed"},
+		{"bad sound", with("-d", bad), 1, "utterances failed"},
 		{"empty text", with("-d", silent), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl:dev")), 0, ""},
 		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: has no field of sound: the fields are"},

@@ -43,7 +43,7 @@ func (d *Document) runs() [][]string {
 	return withoutEmpty(rows)
 }
 
-// Table writes the runs and their groups as a table in Markdown.
+// Table writes the runs and their groups as a table in Markdown, and below it what failed.
 func (d *Document) Table(w io.Writer) error {
 	var b strings.Builder
 	for i, cells := range d.runs() {
@@ -54,6 +54,9 @@ func (d *Document) Table(w io.Writer) error {
 		if i == 0 {
 			b.WriteString("|---" + strings.Repeat("|--:", len(cells)-1) + "|\n")
 		}
+	}
+	for i, f := range d.failures() {
+		b.WriteString(textIf(i == 0, "\n") + "- failed: " + f.String() + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

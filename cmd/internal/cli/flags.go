@@ -234,6 +234,8 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 	case hint != "":
 	case c.Name() == "serve" && (name == "port" || name == "host"):
 		hint = "; use --listen HOST:PORT"
+	case name == "split" && c.Flags().Lookup("dataset") != nil:
+		hint = ": use --dataset PATH:SPLIT"
 	case c.Name() == "report":
 		hint = "; use --table for Markdown, --json for programs, --html for a page"
 	case reads:

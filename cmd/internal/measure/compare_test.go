@@ -54,7 +54,7 @@ func TestCompareStatus(t *testing.T) {
 		{"a bit of a log-probability", func(r *report.Record) { r.Segments[0].AvgLogProb -= 1e-16 }, 3, "differs"},
 		{"a time", func(r *report.Record) { r.Segments[0].End = 0.98 }, 3, "differs"},
 		{"nothing drafted", func(r *report.Record) { r.Drafting = transcript.Drafts{} }, 3, "inconclusive: nothing was drafted"},
-		{"one failed in a variant", func(r *report.Record) { r.Error = "no" }, 3, "differs: b; 1 utterance has failed"},
+		{"one failed in a variant", func(r *report.Record) { r.Error = "no" }, 3, "differs: b; 1 utterance failed"},
 	}
 	for _, tt := range tests {
 		var sets []*report.Set

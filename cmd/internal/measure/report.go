@@ -176,14 +176,6 @@ func differText(c *report.Comparison) string {
 	return text + strings.Join(ids, ", ")
 }
 
-// failedText says how many utterances have failed, and why the first did.
-func failedText(s *report.Score) string {
-	if s.Failed == 1 {
-		return fmt.Sprintf("1 utterance has failed: %s", s.Failures[0])
-	}
-	return fmt.Sprintf("%s utterances have failed, the first: %s", show.Count(s.Failed), s.Failures[0])
-}
-
 // verdict returns the error that decides the exit status of a document: 3 before 1. It is no error
 // if nothing was drafted: two plain runs may be compared for their scores.
 func verdict(d *report.Document) error {
@@ -206,7 +198,7 @@ func verdict(d *report.Document) error {
 	}
 	if len(d.Scores) > 0 {
 		if s := slices.MaxFunc(d.Scores, func(a, b *report.Score) int { return a.Failed - b.Failed }); s.Failed > 0 {
-			faults = append(faults, failedText(s))
+			faults = append(faults, show.Some(s.Failed, "utterance")+" failed; the report says why")
 		}
 	}
 	for _, s := range d.Scores {
