@@ -146,7 +146,7 @@ type Options struct {
 	PrependPunctuations, AppendPunctuations string
 
 	// HallucinationSilence skips silences of more seconds than this around likely
-	// hallucinations: hallucination_silence_threshold. It needs WordTimestamps. 0 turns it off.
+	// hallucinations: hallucination_silence_threshold. It turns WordTimestamps on. 0 turns it off.
 	HallucinationSilence float64
 
 	// Spans are the parts of the audio to transcribe, in order and without overlap: clip_timestamps. Nil means all of it.
@@ -228,7 +228,7 @@ func (o Options) WithDefaults() Options {
 		o.Spans = []Span{{0, math.Inf(1)}}
 	}
 	o.chunkSeconds = cmp.Or(o.chunkSeconds, chunkSeconds)
-	o.WordTimestamps = o.WordTimestamps || o.Speakers != nil
+	o.WordTimestamps = o.WordTimestamps || o.Speakers != nil || o.HallucinationSilence > 0
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

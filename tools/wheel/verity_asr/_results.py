@@ -38,7 +38,7 @@ class Segment:
     start: float
     end: float
     text: str
-    tokens: tuple[int, ...] = ()
+    tokens: list[int]
     words: tuple[Word, ...] = ()
     speaker: str = ""
     language: str = ""
@@ -129,7 +129,7 @@ def segment(s: dict[str, Any], language: str) -> Segment:
         timed["start"], timed["end"] = float(timed["start"]), float(timed["end"])
     words = tuple(Word(w["word"], w["start"], w["end"], float(w["probability"]), w.get("speaker", "")) for w in s.get("words", ()))
     return Segment(
-        s["id"], s["seek"], s["start"], s["end"], s["text"], tuple(s["tokens"]), words, s.get("speaker", ""), s.get("language") or language,
+        s["id"], s["seek"], s["start"], s["end"], s["text"], s["tokens"], words, s.get("speaker", ""), s.get("language") or language,
         float(s["temperature"]), float(s["avg_logprob"]), float(s["compression_ratio"]), float(s["no_speech_prob"]),
     )
 
