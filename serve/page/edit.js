@@ -49,6 +49,13 @@ export function sync() {
   changed(open);
 }
 
+// confirm says that a word is right.
+export function confirm({word, paragraph}) {
+  remember(text.shownJob());
+  text.confirm(paragraph, word);
+  changed(text.shownJob());
+}
+
 // undo takes back the last change of a recording or, with again, makes it once more, also after editing has ended.
 export function undo(job, again) {
   if (open === job) sync();

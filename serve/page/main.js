@@ -1,6 +1,7 @@
 // The page: what its buttons and keys do.
 import {goHome, home, unreachable} from "./api.js";
 import {away, goOn, waitForServer} from "./away.js";
+import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
 import * as captions from "./captions.js";
 import * as edit from "./edit.js";
@@ -242,17 +243,14 @@ const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.te
 const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
-  d: () => doubt(1), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()), c: captions.open,
+  d: () => doubt(1), r: () => reading() && doubts.confirm(), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()), c: captions.open,
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };
-const doubt = by => {
-  const place = reading() && player.doubt(by);
-  if (place) text.goTo(place); else if (reading()) announce("There are no more doubtful words.");
-};
+const doubt = by => reading() && doubts.go(by);
 const always = {
   Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null) && text.editing()) player.toggle(); },
-  F4: e => doubt(e.shiftKey ? -1 : 1),
+  F4: e => doubt(e.shiftKey ? -1 : 1), F8: () => reading() && doubts.confirm(),
 };
 
 document.addEventListener("keydown", e => {

@@ -97,9 +97,9 @@ function showUndo(s) {
 }
 
 function showFacts(s, some) {
-  const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again");
+  const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again"), doubtful = words && text.shownJob() === s ? text.doubts() : 0;
   const at = new Date(s.created), when = at.toLocaleString(undefined, {day: "numeric", month: "short", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric", hour: "numeric", minute: "2-digit"});
-  const facts = [when, s.state !== "live" && s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), losses[s.lost], s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
+  const facts = [when, s.state !== "live" && s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), doubtful && doubtful.toLocaleString() + " doubtful", losses[s.lost], s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
   $("meta").dataset.language = again.hidden ? "" : languageName(s.language); // for paper
   $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");

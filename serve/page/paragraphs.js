@@ -1,7 +1,7 @@
 // A transcript as paragraphs whose words have times.
 //
 // A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first}: its place in the text
-// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, and whether it begins a segment. A
+// in UTF-16 units, its time in seconds, the probability of its tokens together if known, and whether it begins a segment. A
 // word of a subtitle that was made by hand has cue, [start, end] of that subtitle.
 
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
@@ -84,7 +84,7 @@ function locate(s) {
   const words = found.map(w => {
     const before = s.text.slice(at, w.from);
     at = w.to;
-    return {...w, before, text: s.text.slice(w.from, w.to), p: w.p ?? mean(sure, w.from, w.to)};
+    return {...w, before, text: s.text.slice(w.from, w.to), p: w.p ?? likelihood(sure, w.from, w.to)};
   });
   words.rest = s.text.slice(at);
   return words;
@@ -100,10 +100,11 @@ export function probabilities(logprobs) {
   });
 }
 
-// mean returns the mean probability of the tokens of a range, without punctuation; undefined if nothing is known.
-function mean(tokens, from, to) {
+// likelihood returns the probability of the tokens of a range together, without punctuation; undefined if nothing is known. It is at
+// most that of the least likely, and low for words that do not exist: several tokens make them, each likely enough.
+function likelihood(tokens, from, to) {
   const inside = tokens.filter(t => t.sounds && t.from < to && t.to > from);
-  return inside.length ? Math.round(100 * inside.reduce((sum, t) => sum + t.p, 0) / inside.length) / 100 : undefined;
+  return inside.length ? Math.max(0.01, Math.round(100 * inside.reduce((product, t) => product * t.p, 1)) / 100) : undefined;
 }
 
 // withSpeakers returns paragraphs with the speakers of the same sound that was transcribed again as spoken. The words stay.

@@ -138,6 +138,12 @@ export function doubt(by) {
   return {paragraph, ...word};
 }
 
+// doubted returns the doubtful word that is heard, or that was gone to last.
+export function doubted() {
+  const words = text.words();
+  return [sound ? text.at(audio.currentTime) : -1, visited].map(i => words[i]).find(w => w && w.unsure);
+}
+
 // faster goes to the next speed of the list, in either direction.
 export function faster(by) {
   const i = speeds.indexOf(+$("speed").value) + by;

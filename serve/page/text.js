@@ -6,7 +6,9 @@ import {endsSentence} from "./paragraphs.js";
 const $ = id => document.getElementById(id);
 const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
 const unsettled = Object.assign(document.createElement("span"), {id: "tentative", ariaHidden: "true"}); // live text that may change
-const doubtful = [0.35, 0.6], small = /^[a-zà-ÿ]{1,3}[^\p{L}\p{N}]*$/u; // mean probabilities below which a word is tinted strongly, and lightly; words that are not
+// Probabilities below which a word is tinted strongly, and lightly: of 2,027 words in three languages of the base model, two thirds of those
+// below 0.2 were wrong, and half of those below 0.45, which had half of all that were wrong.
+const doubtful = [0.2, 0.45], small = /^[a-zà-ÿ]{1,3}[^\p{L}\p{N}]*$/u; // words that are not tinted
 
 let shown = null; // the recording
 let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
@@ -131,6 +133,16 @@ function index(from) {
   const rove = root.querySelector(".time, .speaker:not([hidden])");
   if (rove && !root.querySelector("[tabindex='0']")) rove.tabIndex = 0;
 }
+
+// confirm takes the doubt from a word of a paragraph.
+export function confirm(i, word) {
+  const p = shown.paragraphs[i];
+  shown.paragraphs = shown.paragraphs.with(i, {...p, words: p.words.map(w => w === word ? {...w, p: 1} : w)});
+  index(i);
+}
+
+// doubts returns how many words may be wrong, if these are marked.
+export const doubts = () => root.classList.contains("sure") ? 0 : flat.filter(w => w.unsure).length;
 
 export function highlight(name, ranges) {
   if (!window.Highlight) return; // an old browser

@@ -133,7 +133,7 @@ async function seed(page, list) {
       for (let k = 0; k < n; k++) {
         const text = " " + sentences[k % 8], words = text.trim().split(" ").map(word => ({word, start: t, end: t += 0.33}));
         append(paragraphs, {text, start: words[0].start, end: t, words, speaker: speakers ? "AB"[Math.floor(k / 2) % 2] : undefined,
-          logprobs: text.split(/(?= )/).map((w, j) => ({token: w, bytes: bytes(w), logprob: (k * 7 + j) % 23 === 5 ? -1.4 : (k + j) % 31 === 9 ? -0.7 : -0.1}))});
+          logprobs: text.split(/(?= )/).map((w, j) => ({token: w, bytes: bytes(w), logprob: (k * 7 + j) % 23 === 5 ? -1.8 : (k + j) % 31 === 9 ? -0.9 : -0.1}))});
         t += k % 5 === 4 ? 2.5 : 0.3;
       }
       const id = 1e12 + list.length - i, job = {id, created: id, name, state: "done", language: "english", duration: n ? t : 4, task: "transcriptions", options: {}, kind: "audio/wav", paragraphs, sound: wav.size, ...more};
@@ -433,6 +433,21 @@ const parts = {
       doubts.push(await time(page));
     }
     check("D goes to the next doubtful word, Shift+D back", doubts[0] > 0 && doubts[1] > doubts[0] && Math.abs(doubts[2] - doubts[0]) < 0.1, doubts);
+    const heard = () => page.getByRole("status").filter({hasText: /^Doubtful: \S+$/}); // by what a screen reader has
+    check("a screen reader hears the doubtful word", await heard().count() === 1 && !await page.locator("#toast").evaluate(t => t.classList.contains("shown")), await status(page));
+    const left = async () => +/(\d+) doubtful/.exec(await page.textContent("#facts"))[1], some = await left(), said = await status(page);
+    await page.keyboard.press("r");
+    await page.waitForTimeout(150);
+    check("R says that it is right, and goes on", await left() === some - 1 && Math.abs(await time(page) - doubts[1]) < 0.1 && await status(page) !== said, [some, await left(), await time(page), doubts]);
+    await page.keyboard.press("e");
+    await page.keyboard.press("F8");
+    check("so does F8 while the text is edited", await left() === some - 2 && await page.evaluate(() => document.getElementById("text").isContentEditable && !getSelection().isCollapsed), [some, await left()]);
+    await page.keyboard.press("Control+Enter");
+    await page.keyboard.press("Control+z");
+    check("Ctrl+Z takes that back", await left() === some - 1, [some, await left()]);
+    await page.reload();
+    await page.waitForFunction(() => / doubtful/.test(document.getElementById("facts").textContent));
+    check("and the rest stays", await left() === some - 1, [some, await left()]);
 
     // Several together.
     await page.click("#jobs li:nth-child(2) .name", {modifiers: ["Shift"]});

@@ -109,8 +109,8 @@ test("probabilities follow characters, not bytes", () => {
   assert.deepEqual(list.map(t => [t.from, t.to]), [[0, 3], [3, 4], [4, 5], [4, 7]]);
   const p = [];
   append(p, {text: "Hi there.", start: 0, end: 1, words: [{word: "Hi", start: 0, end: 0.5}, {word: "there.", start: 0.5, end: 1}],
-    logprobs: [{token: "Hi", bytes: bytes("Hi"), logprob: Math.log(0.25)}, {token: " there", bytes: bytes(" there"), logprob: 0}, {token: ".", bytes: bytes("."), logprob: -9}]});
-  assert.deepEqual(p[0].words.map(w => w.p), [0.25, 1]);
+    logprobs: [{token: "Hi", bytes: bytes("Hi"), logprob: Math.log(0.25)}, {token: " the", bytes: bytes(" the"), logprob: Math.log(0.5)}, {token: "re", bytes: bytes("re"), logprob: Math.log(0.6)}, {token: ".", bytes: bytes("."), logprob: -9}]});
+  assert.deepEqual(p[0].words.map(w => w.p), [0.25, 0.3]);
 });
 
 test("match finds a longest common subsequence", () => {

@@ -1,0 +1,22 @@
+// Words that may be wrong, one after the other.
+import * as edit from "./edit.js";
+import * as player from "./player.js";
+import * as text from "./text.js";
+import {announce} from "./ui.js";
+
+// go goes to the next doubtful word, or with -1 to the one before, which a screen reader says.
+export function go(by) {
+  const place = player.doubt(by);
+  if (!place) return announce("There are no more doubtful words.");
+  text.goTo(place);
+  announce("Doubtful: " + text.paragraphs()[place.paragraph].text.substr(place.at, place.length), {quiet: true});
+}
+
+// confirm says that the doubtful word that is heard, or was gone to, is right, and goes on to the next.
+export function confirm() {
+  edit.sync(); // which makes words anew
+  const found = player.doubted();
+  if (!found) return announce("No doubtful word is heard here.");
+  edit.confirm(found);
+  go(1);
+}
