@@ -104,10 +104,14 @@ func TestUnixSocket(t *testing.T) {
 		t.Errorf("the server writes %q", text)
 	}
 	waitUntil(t, "the server is ready", func() bool { return unixStatus(path) == 200 })
-	for name, want := range map[string]string{path: "another program listens there", "main.go": "there is a file"} {
-		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", "unix:"+name)
-		if code != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: status %d, %q, want %q", name, code, stderr, want)
+	for _, tt := range []struct {
+		name   string
+		status int
+		says   string
+	}{{path, 1, "another program listens there"}, {"main.go", 2, "there is a file"}} {
+		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", "unix:"+tt.name)
+		if code != tt.status || !strings.Contains(stderr, tt.says) {
+			t.Errorf("%s: status %d, %q, want %d, %q", tt.name, code, stderr, tt.status, tt.says)
 		}
 	}
 	c.Process.Signal(syscall.SIGTERM)
