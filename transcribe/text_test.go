@@ -109,8 +109,8 @@ func TestSubtitleTimes(t *testing.T) {
 	m := demoModels(t, 1)["none"]
 	heard := wordsOf(transcribeClip(t, m, Options{WordTimestamps: true}, demoClip(t)))
 	half := len(heard) / 2
-	first, second := transcript.JoinWords(heard[:half]), transcript.JoinWords(heard[half:])
-	first = strings.TrimSpace(heard[0].Word) + "\n" + strings.TrimSpace(transcript.JoinWords(heard[1:half]))
+	second := transcript.JoinWords(heard[half:])
+	first := strings.TrimSpace(heard[0].Word) + "\n" + strings.TrimSpace(transcript.JoinWords(heard[1:half]))
 	cues := []transcript.Cue{
 		{Start: 71, End: 72, Text: "♪"}, {Start: 73, End: 74, Text: first}, {Start: 75, End: 75.5, Text: strings.TrimSpace(second)},
 	}
