@@ -159,7 +159,7 @@ func TestRoundsSaved(t *testing.T) {
 	}
 }
 
-// TestStop checks that a sequence ends with the choice where it is told to, within a draft or not.
+// TestStop checks that Stop ends a sequence at the same choice with and without drafts.
 func TestStop(t *testing.T) {
 	for n := range 9 {
 		for _, same := range []bool{false, true} {

@@ -120,7 +120,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			return yield(u, err)
 		}
 		for _, file := range d.Files {
-			err := d.read(ctx, file, rows)
+			err := d.readFile(ctx, file, rows)
 			if err == errStop {
 				return
 			}

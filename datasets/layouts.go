@@ -80,8 +80,8 @@ func (l *layout) has(p string) bool {
 	})
 }
 
-// read reads a file of the dataset.
-func (d *Dataset) read(ctx context.Context, file string, rows sink) error {
+// readFile reads one file of the dataset by its layout.
+func (d *Dataset) readFile(ctx context.Context, file string, rows sink) error {
 	l := layouts[slices.IndexFunc(layouts, func(l layout) bool { return l.format == d.Format })]
 	if l.tables != nil {
 		return d.readTables(ctx, l.tables, file, rows)

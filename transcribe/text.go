@@ -114,7 +114,7 @@ func (t *Transcriber) textWords(language string) (words []textWord, lines []tran
 // unitsOf returns what is compared of a word: its runs of letters and digits in lower case, without apostrophes, and
 // each character of a script without spaces.
 func unitsOf(word string) (units []string) {
-	open := false // the last unit goes on
+	open := false // whether the next letter continues the last unit
 	for _, r := range word {
 		switch {
 		case tokenizer.IsUnspaced(r):

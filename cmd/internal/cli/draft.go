@@ -91,7 +91,7 @@ func openTexts(ctx context.Context, flag, from string, n int) (*TextSource, erro
 		return nil, d.wrong(from, errors.New("one file cannot be the text of several sounds; name a directory with "+
 			"a transcript of each"))
 	}
-	lines, err := d.read(ctx, from)
+	lines, err := d.readCues(ctx, from)
 	if err == nil && len(lines) == 0 && flag != "align" {
 		slog.Warn(fmt.Sprintf("--draft-from %s: the file is empty", show.Name(from)))
 	}
@@ -104,7 +104,8 @@ func (d *TextSource) wrong(name string, err error) error {
 	return Usagef("--%s %s: %w", d.flag, name, err)
 }
 
-func (d *TextSource) read(ctx context.Context, name string) ([]transcript.Cue, error) {
+// readCues reads a text file, with its line breaks if it is to be aligned.
+func (d *TextSource) readCues(ctx context.Context, name string) ([]transcript.Cue, error) {
 	if audio.HasEnding(name) {
 		return nil, d.wrong(name, errors.New("is a sound file, want a transcript or subtitles of one"))
 	}
@@ -183,7 +184,7 @@ func (d *TextSource) Lines(ctx context.Context, sound, id, reference string) (li
 	if d.find != nil {
 		lines, err = d.find(id, reference)
 	} else if p := d.path(sound); p != "" {
-		lines, err = d.read(ctx, p)
+		lines, err = d.readCues(ctx, p)
 	}
 	if len(lines) > 0 {
 		d.found.Store(true)
@@ -201,7 +202,7 @@ func (d *TextSource) check(ctx context.Context, sounds []string) error {
 	for _, s := range sounds {
 		if p := d.path(s); p == "" {
 			missing = append(missing, s)
-		} else if _, err := d.read(ctx, p); err != nil {
+		} else if _, err := d.readCues(ctx, p); err != nil {
 			return err
 		}
 	}

@@ -135,8 +135,8 @@ func (s isa) registers(n int) []reg.VecVirtual {
 	return v
 }
 
-// prefetch asks for so many bytes from m on, by PREFETCHT0 for the first-level cache, or
-// PREFETCHT1 for the second.
+// prefetch loads bytes from m on into a cache: PREFETCHT0 into the first level, PREFETCHT1 into the
+// second.
 func prefetch(to func(Op), m Mem, bytes int) {
 	for at := 0; at < bytes; at += 64 {
 		to(m.Offset(at))
