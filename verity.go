@@ -35,6 +35,8 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"verity/assistant"
 	"verity/assistant/ctc"
@@ -46,6 +48,7 @@ import (
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
+	"verity/wer"
 )
 
 // Options configures Open. The zero value uses every fast core, keeps the weights as exact
@@ -224,7 +227,7 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	}
 	c, err := o.client().OpenAssistant(ctx, name)
 	if unknown, ok := errors.AsType[*hub.NameError](err); ok && unknown.Name == name {
-		return a, fmt.Errorf("%w; or an assistant without a model: auto, none, encoder, ngram, bigram, self", err)
+		return a, unknownAssistant(name)
 	}
 	if err != nil {
 		return a, fmt.Errorf("assistant: %w", err)
@@ -232,6 +235,16 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	m.files = append(m.files, c)
 	a.Checkpoint = c
 	return a, nil
+}
+
+// unknownAssistant is the error of a name that is no assistant.
+func unknownAssistant(name string) error {
+	const methods = "auto, none, encoder, ngram, self"
+	reason := "want " + methods + ", or the name or directory of a smaller model of the same family"
+	if near := wer.Nearest(name, slices.Concat(strings.Split(methods, ", "), hub.AllNames())); len(near) > 0 {
+		reason += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return option.New("Assistant", name, reason)
 }
 
 // DraftEncoder returns the model from whose encoder's output Assistant "encoder" drafts for target: target itself, or

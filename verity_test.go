@@ -265,7 +265,12 @@ func TestOptions(t *testing.T) {
 			t.Errorf("error = %v, want one of %s", err, field)
 		}
 	}
-	_, err := verity.Open(t.Context(), "smal", verity.Options{Threads: 1})
+	_, err := verity.OpenFS(t.Context(), digits.Target(), "demo", verity.Options{Threads: 1, Assistant: "smal"})
+	if !errors.As(err, new(*transcribe.OptionError)) || !strings.Contains(err.Error(), "Assistant: got smal: want auto, none,") ||
+		!strings.Contains(err.Error(), "did you mean small") {
+		t.Errorf("an unknown assistant: %v", err)
+	}
+	_, err = verity.Open(t.Context(), "smal", verity.Options{Threads: 1})
 	if !errors.As(err, new(*hub.NameError)) || !strings.Contains(err.Error(), "did you mean small") {
 		t.Errorf("misspelt: %v", err)
 	}

@@ -73,7 +73,7 @@ func (m *mp3Reader) nextRun() (run []mp3Frame) {
 		}
 		f, spf := mp3Frame{packet: newPacket(data)}, int64(m.first.samples())
 		if lost > 0 {
-			f.lossCause = malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
+			f.lossCause = malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "%d bytes that are none", lost)
 		}
 		f.start = m.at
 		// The tag states where the sound of the frames that it counts ends, which may be some frames before the

@@ -40,7 +40,7 @@ type TrackError struct {
 
 func (e *TrackError) Error() string {
 	if len(e.Tracks) == 1 {
-		return fmt.Sprintf("there is no audio track %d: the file has only one; leave the number out", e.Want)
+		return fmt.Sprintf("there is no audio track %d: the file has only one; do not choose a track", e.Want)
 	}
 	names := make([]string, len(e.Tracks))
 	for i, t := range e.Tracks {

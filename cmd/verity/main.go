@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,10 @@ func main() {
 
 // run runs the program without its process and returns the exit status.
 func run(ctx context.Context, e cli.Env, args []string) int {
-	out := &errorWriter{w: e.Out}
+	out := &outWriter{w: e.Out}
+	if isOneFile(e.Out, e.Err) && !e.OutTerminal {
+		e.Err = errWriter{e.Err, out}
+	}
 	e.Out = out
 	root := newRoot(e)
 	root.SetIn(e.In)
@@ -147,16 +152,58 @@ func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// An errorWriter remembers the first error, which cobra ignores when it prints help.
-type errorWriter struct {
+// An outWriter writes standard output. It remembers the first error, which cobra ignores when it prints help.
+type outWriter struct {
 	w   io.Writer
 	err error
+
+	mu   sync.Mutex
+	open bool // the last line has no end yet
+	cut  bool // an errWriter ended it
 }
 
-func (e *errorWriter) Write(b []byte) (int, error) {
-	n, err := e.w.Write(b)
-	e.err = cmp.Or(e.err, err)
-	return n, err
+func (o *outWriter) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rest := b
+	if o.cut {
+		rest = bytes.TrimPrefix(bytes.TrimLeft(b, " "), []byte("\n"))
+	}
+	if len(rest) > 0 {
+		o.open = rest[len(rest)-1] != '\n'
+	}
+	o.cut = o.cut && len(b) == 0
+	n, err := o.w.Write(rest)
+	o.err = cmp.Or(o.err, err)
+	return n + len(b) - len(rest), err
+}
+
+// An errWriter writes standard error where it is the file of standard output, as after 2>&1: in lines of its own.
+type errWriter struct {
+	io.Writer
+	out *outWriter
+}
+
+func (e errWriter) Write(b []byte) (int, error) {
+	e.out.mu.Lock()
+	defer e.out.mu.Unlock()
+	if e.out.open {
+		fmt.Fprintln(e.Writer)
+		e.out.open, e.out.cut = false, true
+	}
+	return e.Writer.Write(b)
+}
+
+// isOneFile reports whether two writers are the same file.
+func isOneFile(a, b io.Writer) bool {
+	one, ok := a.(*os.File)
+	other, both := b.(*os.File)
+	if !ok || !both {
+		return false
+	}
+	info, err := one.Stat()
+	info2, err2 := other.Stat()
+	return err == nil && err2 == nil && os.SameFile(info, info2)
 }
 
 const rootHelp = `Verity transcribes speech with Whisper models, from tiny to large-v3, in pure Go.

@@ -193,6 +193,41 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// TestErrorsAreLines: a warning on the file of standard output, as after 2>&1, is a line of its own, within a paragraph
+// and at its end.
+func TestErrorsAreLines(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "both"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := &outWriter{w: f}
+	for _, part := range []string{"One.", " warning", " Two.", " warning", "\n", " warning", "Three.\n"} {
+		if w := io.Writer(out); part == " warning" {
+			fmt.Fprintln(errWriter{f, out}, "verity: warning")
+		} else if n, err := io.WriteString(w, part); n != len(part) || err != nil {
+			t.Error(n, err)
+		}
+	}
+	const want = "One.\nverity: warning\nTwo.\nverity: warning\nverity: warning\nThree.\n"
+	if got, _ := os.ReadFile(f.Name()); string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.wav")
+	if err := os.WriteFile(cut, digits.Sample()[:len(digits.Sample())*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := f.Seek(0, io.SeekCurrent)
+	if code := run(t.Context(), cli.Env{Out: f, Err: f}, []string{cut}); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	all, _ := os.ReadFile(f.Name())
+	got := string(all[before:])
+	if text, warning, ok := strings.Cut(got, "\nverity: "); !ok || strings.Contains(text+warning, "\n\n") || !strings.HasSuffix(warning, "\n") {
+		t.Errorf("got %q, want a line of text and one of a warning", got)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

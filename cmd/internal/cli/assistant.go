@@ -17,7 +17,7 @@ import (
 // The options under the heading Drafts.
 var draftRows = []*Option{
 	{Name: "assistant", Short: "a", Kind: Text, Arg: "name", Default: "auto", Max: maxPath, Scope: Configurable | Server,
-		Common: true,
+		Common: true, Field: "Assistant",
 		Help: "source of the draft tokens that the model verifies\n" +
 			"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
 			"cached; otherwise encoder\n" +
@@ -106,12 +106,6 @@ func (a AssistantFlags) Off() AssistantFlags {
 // For returns the assistant for the named model: a method, or the name of the assistant's model.
 func (a *AssistantFlags) For(model string) string {
 	return verity.Options{Assistant: a.Name}.AssistantFor(model)
-}
-
-// unknown is the error of an assistant that does not exist.
-func (a *AssistantFlags) unknown() error {
-	return Usagef("--assistant %s: want auto, none, encoder, ngram, self, or the name or directory of a smaller model "+
-		"of the same family", a.Name)
 }
 
 // AssistantNames are what --assistant accepts besides models.

@@ -128,7 +128,7 @@ func (m *ModelFlags) Load(ctx context.Context, d transcribe.Options) (*verity.Mo
 		return nil, err
 	}
 	if m.Assistant.Name == "" {
-		return nil, m.Assistant.unknown()
+		return nil, Usagef(`--assistant "": want a name, such as none, or leave it out`)
 	}
 	l, err := verity.Open(ctx, m.Name, m.Options(d))
 	return l, m.explain(err)
@@ -166,11 +166,7 @@ func checkDefault(name string) error {
 
 // explain adds to an error of the library the flag or command that helps.
 func (m *ModelFlags) explain(err error) error {
-	var unknown *hub.NameError
-	switch {
-	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
-		return m.Assistant.unknown()
-	case errors.Is(err, hub.ErrOffline):
+	if errors.Is(err, hub.ErrOffline) {
 		lacking := m.Name
 		if a := m.Assistant.Name; a != "" && strings.Contains(err.Error(), "model "+a+":") {
 			lacking = a

@@ -44,11 +44,11 @@ type recorder struct {
 	stderr beginning
 }
 
-// A beginning keeps the first 1000 bytes of a text, which may be endless.
+// A beginning keeps the first 4000 bytes of a text, which may be endless.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), 1000-len(*b))]...)
+	*b = append(*b, p[:min(len(p), 4000-len(*b))]...)
 	return len(p), nil
 }
 
@@ -70,10 +70,10 @@ func record(ctx context.Context) (*recorder, error) {
 		}
 		failed = append(failed, err.Error())
 	}
-	const orPipe = "; or pipe sound in: verity listen -"
+	const orPipe = ", or pipe sound in: verity listen -"
 	if failed != nil {
-		return nil, fmt.Errorf("no microphone can be recorded; connect one, or choose it in the system%s (%s)", orPipe,
-			show.Short(strings.Join(failed, "; ")))
+		return nil, fmt.Errorf("no microphone gives sound (%s): connect one, choose it in the settings of the system%s",
+			show.Short(strings.Join(failed, "; ")), orPipe)
 	}
 	return nil, fmt.Errorf("no program that records is installed: install %s%s", what, orPipe)
 }
@@ -106,14 +106,20 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 	return nil, cmp.Or(r.end(), fmt.Errorf("%s: it gave no sound", r.name))
 }
 
-// end waits for the end of the program and returns why it failed, by its first message if there is one.
+// end waits for the end of the program and returns why it failed, by its first message if there is one. Those of the
+// library under it speak of its own code.
 func (r *recorder) end() error {
 	defer r.stop()
 	err := r.cmd.Wait()
-	switch text, _, _ := strings.Cut(strings.TrimSpace(string(r.stderr)), "\n"); {
-	case text != "":
-		return fmt.Errorf("%s: %s", r.name, text)
-	case err == nil || r.ctx.Err() != nil: // it was stopped
+	for line := range strings.Lines(string(r.stderr)) {
+		if _, text, ok := strings.Cut(line, " @ 0x"); ok { // [alsa @ 0x55ca934d7880] cannot open audio device
+			_, line, _ = strings.Cut(text, "] ")
+		}
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "ALSA lib ") {
+			return fmt.Errorf("%s: %s", r.name, line)
+		}
+	}
+	if err == nil || r.ctx.Err() != nil { // it was stopped
 		return nil
 	}
 	return fmt.Errorf("%s: %w", r.name, err)

@@ -90,6 +90,7 @@ func TestRecorder(t *testing.T) {
 		{"exec sleep 600", "sh: it gave no sound"},
 		{"echo no such device >&2; exec sleep 600", "sh: no such device"},
 		{"echo busy >&2; exit 1", "sh: busy"},
+		{"echo 'ALSA lib confmisc.c:855:(parse_card) no card\n[alsa @ 0x55] no device default' >&2; exit 1", "sh: no device default"},
 		{"exit 3", "sh: exit status 3"},
 		{"exit 0", "sh: it gave no sound"},
 		{"exec sleep 600 >&-", "sh: it gave no sound"},
@@ -110,7 +111,7 @@ func TestRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.Copy(io.Discard, loud)
-	if err := loud.end(); err == nil || err.Error() != "sh: y" || cap(loud.stderr) > 2000 {
+	if err := loud.end(); err == nil || err.Error() != "sh: y" || cap(loud.stderr) > 8000 {
 		t.Errorf("%d bytes of a recorder's messages are stored: %v", cap(loud.stderr), err)
 	}
 	rec, err := start(t.Context(), []string{"sh", "-c", "echo sound"})
