@@ -36,7 +36,7 @@ install: build ## install the program, completions and man pages under PREFIX (/
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/verity
 	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_verity
 	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/verity.fish
-	$(BIN) manual man $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BIN) manual $(DESTDIR)$(PREFIX)/share/man/man1
 
 # tools/testsummary is go test; at the end it counts what was skipped, and why.
 PACKAGES ?= ./...

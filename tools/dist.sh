@@ -41,7 +41,7 @@ cp -R examples "$common"
 find "$common" -type f -exec chmod 644 {} +
 tools/licences.sh texts >"$common/THIRD_PARTY_LICENCES.txt"
 build "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" "$work/verity"
-"$work/verity" manual man "$common/man"
+"$work/verity" manual "$common/man"
 for shell in bash:verity.bash zsh:_verity fish:verity.fish powershell:verity.ps1; do
 	"$work/verity" completion "${shell%:*}" >"$common/completions/${shell#*:}"
 done

@@ -64,7 +64,7 @@ func TestInterruptKeepsOutputsWhole(t *testing.T) {
 		{"compare", "-m", model, once, "-l", "en", "-a", "self", "-d", sounds, "--out", "out", "--html", "out.html"},
 		{"report", records, "--html", "out.html"},
 		{"models", "pull", "tiny"},
-		{"manual", "man", "out"},
+		{"manual", "out"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			for left := int64(1); ; left *= 3 {

@@ -248,7 +248,7 @@ func newRoot(e cli.Env) *cobra.Command {
 			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e),
 		}},
 		{"Models", []*cobra.Command{models.Models(e), models.Info(e), models.Quantize(e), models.Synth(e)}},
-		{"Shell", []*cobra.Command{versionCommand(e), manualCommand()}},
+		{"Shell", []*cobra.Command{versionCommand(e), manualCommand(root)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,21 +31,19 @@ func helpCommand(root *cobra.Command) {
 }
 
 // manualCommand writes the manual pages for make install.
-func manualCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "manual man DIR", Short: "Write the manual", Hidden: true,
-		Args: cobra.ExactArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := output.MakeDir(args[1]); err != nil {
+func manualCommand(root *cobra.Command) *cobra.Command {
+	c := cli.New("manual DIR", "Write the manual pages", "Manual writes a page of man for each command.",
+		func(_ context.Context, args []string) error {
+			if _, err := output.MakeDir(args[0]); err != nil {
 				return err
 			}
-			root := c.Root()
 			forEach(root, plainUsage)
 			forEach(root, describe)
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Source: "verity " + cli.Version, Manual: "Verity"}, args[1])
-		},
-	}
+			return doc.GenManTree(root, &doc.GenManHeader{Source: "verity " + cli.Version, Manual: "Verity"}, args[0])
+		})
+	c.Args, c.Hidden = cli.OneArg("one DIRECTORY for the pages"), true
+	return c
 }
 
 // describe makes the help of a command Markdown, where examples are indented by four.

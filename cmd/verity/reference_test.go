@@ -121,7 +121,7 @@ func TestManual(t *testing.T) {
 	onBase(t)
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	dir := t.TempDir()
-	if code, out, stderr := program(t, nil, "manual", "man", dir); code != 0 || out != "" {
+	if code, out, stderr := program(t, nil, "manual", dir); code != 0 || out != "" {
 		t.Fatalf("status %d: %s%s", code, out, stderr)
 	}
 	var visit func(c *cobra.Command)

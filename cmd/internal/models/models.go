@@ -46,9 +46,9 @@ disables the network.`
 func Models(e cli.Env) *cobra.Command {
 	c := cli.New("models", "List, download and remove models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
-	oneName := func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("want the name of one model, such as small, got %d; verity models lists those on this machine", len(args))
+	oneName := func(c *cobra.Command, args []string) error {
+		if err := cli.OneArg("the name of one model, such as small")(c, args); err != nil {
+			return err
 		}
 		if _, ok := hub.Repo(args[0]); !ok {
 			return cli.Usagef("%s is not the name of a model: want owner/name, or a size such as small%s",
@@ -79,7 +79,7 @@ func Models(e cli.Env) *cobra.Command {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])
-				return cli.Usagef("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
+				return cli.Usagef("%s is not in the cache %s; verity models lists those that are", repo, hub.FromEnv().Cache)
 			}
 			if err == nil {
 				_, err = fmt.Fprintf(e.Out, "removed %s\n", show.Bytes(n))
@@ -98,7 +98,7 @@ func listModels(e cli.Env, h *hub.Client) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n",
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. verity models pull small downloads one\n",
 			show.Name(h.Cache))
 		return err
 	}

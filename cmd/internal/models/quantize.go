@@ -65,7 +65,7 @@ type quantizeCommand struct {
 func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
 	c := cli.New("quantize MODEL --precision FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
-	c.Args = cli.OneArg("one model, as verity quantize small --out small-int4")
+	c.Args = cli.OneArg("one model, as in verity quantize small --precision int4 --out small-int4")
 	c.ValidArgsFunction = cli.CompleteModel
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "precision", "", "`format`: "+show.JoinOr(quantize.Formats()))

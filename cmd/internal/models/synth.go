@@ -42,7 +42,7 @@ type synthCommand struct {
 // Synth returns the synth command.
 func Synth(e cli.Env) *cobra.Command {
 	p := &synthCommand{Env: e, opt: synth.Options{Tokens: 100}}
-	c := cli.New("synth --size NAME --alpha A --out DIR [TEXT]",
+	c := cli.New("synth --out DIR [TEXT]",
 		"Generate a model with known output, and its assistant", synthHelp, p.write)
 	f := c.Flags()
 	f.StringVar(&p.opt.Size, "size", "tiny",
@@ -53,14 +53,19 @@ func Synth(e cli.Env) *cobra.Command {
 		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
-	c.Args = cobra.MaximumNArgs(1)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return cli.Usagef("want one TEXT, got %d words; put it in quotes", len(args))
+		}
+		return nil
+	}
 	return c
 }
 
 func (p *synthCommand) write(ctx context.Context, args []string) error {
 	p.opt.Text = strings.Join(args, "")
 	if p.dir == "" {
-		return cli.Usagef("--out is missing: want the directory for the model")
+		return cli.Usagef("--out is missing: want the directory for both models")
 	}
 	if err := cmp.Or(cli.OneOf("size", p.opt.Size, synth.Sizes()...),
 		cli.OneOf("assistant", string(p.opt.Assistant), string(synth.Distil), string(synth.Tiny))); err != nil {
