@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -139,6 +140,9 @@ func unixStatus(path string) int {
 
 // TestHangup: SIGHUP makes new keys valid, and revokes old ones, without ending the server.
 func TestHangup(t *testing.T) {
+	// Under nohup the server would ignore SIGHUP, too; a signal that is caught here has its default there.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
 	keys := filepath.Join(t.TempDir(), "keys")
 	write := func(key string) {
 		if err := os.WriteFile(keys, []byte(key+"\n"), 0o600); err != nil {
