@@ -43,6 +43,8 @@ func (d *dice) Choose(_ context.Context, draft []Token) ([]decoder.Choice, error
 	return make([]decoder.Choice, len(draft)+1), nil
 }
 
+func (d *dice) End() (decoder.Choice, bool) { return decoder.Choice{}, false }
+
 func (d *dice) AppendProbs(dst []float32, i int, _ float32) []float32 {
 	return append(dst, d.probs(slices.Concat(d.tokens, d.draft[:i]))...)
 }

@@ -49,6 +49,9 @@ type Verifier interface {
 	// Commit keeps a prefix of the last draft plus one choice. It drops everything else that
 	// Choose put in the cache.
 	Commit(ctx context.Context, kept []Token) error
+
+	// End returns the choice after the committed tokens if that can only be end-of-text, so that it needs no pass.
+	End() (c decoder.Choice, ended bool)
 }
 
 // Options configure Generate.
@@ -205,6 +208,11 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 	}
 	if err := g.v.Commit(ctx, g.kept); err != nil {
 		return err
+	}
+	if end < 0 && len(g.Choices)+len(choices) < g.o.Limit {
+		if c, ended := g.v.End(); ended {
+			choices, end = append(choices, c), len(choices)
+		}
 	}
 	for i := range choices {
 		mark := transcript.TokenOrigin{Round: g.Stats.Drafts.Rounds, Accepted: i < same}

@@ -55,6 +55,12 @@ func (s *script) Choose(_ context.Context, draft []Token) ([]decoder.Choice, err
 	return out, nil
 }
 
+// End says so in advance for every other seed.
+func (s *script) End() (decoder.Choice, bool) {
+	t := s.next(s.committed)
+	return decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(s.committed))/8}, t == eot && s.seed%2 == 1
+}
+
 func (s *script) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	if s.same {
 		for range min(limit, 4) {
@@ -120,6 +126,19 @@ func FuzzRounds(f *testing.F) {
 			t.Errorf("caches: decoder %v, proposer %v, want %v", v.committed, p.committed, text)
 		}
 	})
+}
+
+// TestEnd: an end that is certain needs no round of its own, unless the limit comes first.
+func TestEnd(t *testing.T) {
+	const kind = 4 // 9, 8, … 1, then the end
+	for limit, want := range map[int]int{20: 9, 10: 9, 9: 9, 3: 3} {
+		for seed, rounds := range map[Token]int{1: want, 2: min(10, limit)} {
+			r, err := Generate(t.Context(), &script{kind: kind, seed: seed}, None{}, Options{EOT: eot, Limit: limit})
+			if d := r.Stats.Drafts; err != nil || d.Rounds != rounds || d.Tokens != min(10, limit) || len(r.Marks) != d.Tokens {
+				t.Errorf("seed %d, limit %d: got %d rounds, %d tokens, %v, want %d rounds", seed, limit, d.Rounds, d.Tokens, err, rounds)
+			}
+		}
+	}
 }
 
 // tokensOf returns the tokens of choices without a final end-of-text.

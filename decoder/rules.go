@@ -151,10 +151,15 @@ func (r EndOfSound) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	if last := int(r.Last) + 1; last < len(logits) {
 		forbidAll(logits[last:])
 	}
-	sampled := seen[begin:]
-	if n := len(sampled); n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin {
+	if r.reached(seen[begin:]) {
 		allowOnly(logits, r.EOT)
 	}
+}
+
+// reached reports whether only end-of-text may follow the sampled tokens.
+func (r EndOfSound) reached(sampled []tokenizer.Token) bool {
+	n := len(sampled)
+	return n >= 2 && sampled[n-1] >= r.Near && sampled[n-2] < r.TimestampBegin
 }
 
 // allowOnly forbids every other token.

@@ -166,6 +166,17 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 	return s.choices, err
 }
 
+// End returns end-of-text if nothing else may follow the committed tokens, because the sound has ended. Choose would make
+// the same choice, but runs a row through the network for it.
+func (s *Session) End() (c Choice, ended bool) {
+	for _, rule := range s.o.Rules {
+		if r, ok := rule.(EndOfSound); ok && r.reached(s.tokens[len(s.o.Prompt):]) {
+			return Choice{Token: r.EOT}, true
+		}
+	}
+	return Choice{}, false
+}
+
 // A logProbJob computes the log-probabilities of choices from the logits of each: a [parallel.Task].
 type logProbJob struct {
 	choices []Choice

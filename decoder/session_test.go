@@ -57,6 +57,36 @@ func TestRoundAllocates(t *testing.T) {
 	}
 }
 
+// TestEnd: after text that ends with the sound, End makes the choice of a pass, and at no other place.
+func TestEnd(t *testing.T) {
+	d, tok := open(t, "odd", Options{}), multilingual(t)
+	s := session(t, d, tok)
+	defer s.Close()
+	b := tok.TimestampBegin
+	rule := EndOfSound{EOT: tok.EOT, TimestampBegin: b, Last: b + 100, Near: b + 80}
+	s.o.Rules = append([]Rule{rule}, s.o.Rules...)
+	text := []tokenizer.Token{b, 5, b + 79, b + 79, 6, b + 80}
+	for i, token := range text {
+		if c, ended := s.End(); ended {
+			t.Errorf("after %v: got %v, want none", text[:i], c)
+		}
+		if _, err := s.Choose(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Commit(t.Context(), []tokenizer.Token{token}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, ended := s.End()
+	want, err := s.Choose(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ended || got != want[0] || got.Token != tok.EOT {
+		t.Errorf("got %v, %v, want %v", got, ended, want[0])
+	}
+}
+
 func TestCommitChecks(t *testing.T) {
 	d := open(t, "odd", Options{})
 	s := session(t, d, multilingual(t))
