@@ -110,11 +110,15 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 		}
 	}
 	if q.progress {
-		sent := 0.0
+		sent, last, stage := 0.0, "", "speech"
+		events.begin = func() { stage = "text" }
 		events.progress = func(done, total float64) {
-			if done == total || done-sent > total/200 {
-				sent = done
-				out.stream.event(withProgress, object{"done": done, "total": total})
+			if q.decoding.Speakers != nil && done >= (1-transcribe.SpeakersShare)*total {
+				stage = "speakers"
+			}
+			if done == total || stage != last || done-sent > total/200 {
+				sent, last = done, stage
+				out.stream.event(withProgress, object{"done": done, "total": total, "stage": stage})
 			}
 		}
 	}
@@ -151,6 +155,7 @@ type turnEvents struct {
 	joined   func(t *ticket, waits bool, stop context.CancelCauseFunc) // before it waits; stop ends the transcription
 	segment  func(transcript.Segment)
 	early    func(transcript.Segment)  // as in transcribe.Callbacks
+	begin    func()                    // the language is known
 	progress func(done, total float64) // seconds, also within windows
 }
 
@@ -176,6 +181,11 @@ func (s *Server) transcribeInTurn(
 		return nil, waited, err
 	}
 	tr, err = by.Transcribe(ctx, clip, transcribe.Callbacks{
+		Begin: func(string, float64, float64) {
+			if e.begin != nil {
+				e.begin()
+			}
+		},
 		Segment: e.segment, Early: e.early, Estimate: e.progress,
 		Progress: func(done, total float64) {
 			if done == 0 { // no window has run: what came later would be answered first

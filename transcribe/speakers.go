@@ -11,8 +11,8 @@ import (
 	"verity/transcript"
 )
 
-// speakersShare is the part of a transcription's progress that finding the speakers is.
-const speakersShare = 0.25
+// SpeakersShare is the part of a transcription's progress that finding the speakers is: the last.
+const SpeakersShare = 0.25
 
 // addSpeakers names the speaker of each word of a transcript of the clip, unless that failed with err, and cuts the
 // segments where the speaker changes. Only then are they reported.
@@ -39,7 +39,7 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 	o.Progress = func(share float64) {
 		for _, report := range []func(done, total float64){w.Progress, w.Estimate} {
 			if report != nil {
-				report((1-speakersShare+speakersShare*share)*tr.Duration, tr.Duration)
+				report((1-SpeakersShare+SpeakersShare*share)*tr.Duration, tr.Duration)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (t *Transcriber) beforeSpeakers(w Callbacks) Callbacks {
 		if report == nil {
 			return nil
 		}
-		return func(done, total float64) { report((1-speakersShare)*done, total) }
+		return func(done, total float64) { report((1-SpeakersShare)*done, total) }
 	}
 	text := Callbacks{Begin: w.Begin, Languages: w.Languages, Progress: scaled(w.Progress), Estimate: scaled(w.Estimate)}
 	if w.Early != nil {
