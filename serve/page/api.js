@@ -12,7 +12,7 @@ export async function goHome() {
 }
 
 // A Failure has a sentence for people, and a remedy: "key" asks for an API key, "file" another file, "ffmpeg" that program, "settings" other
-// settings, "server" that the server is there again; without one, trying again may help.
+// settings, "text" another text to align, "server" that the server is there again; without one, trying again may help.
 export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
 }
@@ -59,6 +59,7 @@ export function explain(problem, status) {
     const why = unreadable(problem.message);
     return new Failure(why, /ffmpeg/.test(why) ? "ffmpeg" : "file"); // with it, the same file can be tried again
   }
+  if (problem && problem.param === "align") return new Failure(problem.message.replace(/^align: ./, s => s.at(-1).toUpperCase()) + ".", "text");
   if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
   if (status === 502 || problem && /is shutting down/.test(problem.message)) return unreachable();
   if (status === 413) return new Failure("This file is longer or larger than Verity accepts. Cut it into parts, or start Verity with --max-audio and --max-upload.", "file");
@@ -115,7 +116,8 @@ async function upload(file, name, o, signal, event) {
   const f = new FormData();
   f.append("stream", "true");
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
-  for (const i of ["verity.progress", "verity.early", "logprobs"]) f.append("include[]", i);
+  for (const i of ["verity.progress", "verity.early", ...o.align ? [] : ["logprobs"]]) f.append("include[]", i);
+  if (o.align) f.append("align", o.align);
   f.append("model", o.model);
   if (o.language) f.append("language", o.language);
   if (o.prompt) f.append("prompt", o.prompt);

@@ -1,6 +1,6 @@
 // Undo and redo of what a user changes in a recording: text, speakers, names, the version that is shown. A state is small,
 // since paragraphs and lists are replaced and never changed, except while text is still coming.
-const parts = ["name", "paragraphs", "names", "language", "task", "options", "duration", "lost", "gaps", "damaged", "error", "edited", "live", "versions"];
+const parts = ["name", "paragraphs", "names", "language", "task", "options", "duration", "lost", "gaps", "damaged", "differences", "error", "edited", "live", "highlights", "versions"];
 const most = 200; // states that are kept
 
 export const stateOf = job => Object.fromEntries(parts.map(k => [k, job[k]]));

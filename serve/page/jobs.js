@@ -93,15 +93,32 @@ export function create(job) {
   return Object.assign({id: id++, created: Date.now(), paragraphs: [], task: "transcriptions"}, job);
 }
 
-// add adds files to the queue and returns their recordings.
+// add adds files and returns their recordings, which wait to be begun.
 export function add(list) {
-  const options = settings.options(), created = Date.now();
-  const added = [...list].map((file, i) => create({name: titleOf(file), file, kind: file.type, created, options, task: options.task, place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
+  const created = Date.now();
+  const added = [...list].map((file, i) => create({name: titleOf(file), file, kind: file.type, created, state: "new", place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
   jobs.unshift(...added);
-  for (const job of added) enqueue(job);
+  for (const job of added) save(job);
   storeSounds(added);
-  next();
   return added;
+}
+
+// begin adds recordings to the queue, with the settings of now and more options.
+export function begin(list, more) {
+  const options = {...settings.options(), ...more};
+  for (const job of list) {
+    Object.assign(job, {options, task: options.task});
+    enqueue(job);
+    on.changed(job);
+  }
+  next();
+}
+
+// change lets the user change the options of a recording that has no text.
+export function change(job) {
+  Object.assign(job, {state: "new", error: "", remedy: "", lost: ""});
+  save(job);
+  on.changed(job);
 }
 
 function enqueue(job, at = turn++) {
@@ -128,9 +145,9 @@ export async function next() {
   if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
   const {from, kept, options, apart} = job;
   let later = "";
-  Object.assign(job, {state: "working", progress: null, before: null, named: null, first: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  Object.assign(job, {state: "working", progress: null, stage: "", before: null, named: null, first: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
-  else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null, damaged: null});
+  else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null, damaged: null, differences: null});
   save(job); // a file at which the page ends is not begun again with the page
   on.changed(job);
   if (!kept) on.text(job);
@@ -209,6 +226,8 @@ export function restore(job, stopped) {
   if (!stopped) announce(why + " The text stays as it was.", {bad: true});
 }
 
+const fixed = job => /-->/.test(job.options.align); // subtitles that are given stay as they are
+
 function event(job, e) {
   const add = segment => {
     const first = append(job.fresh || job.paragraphs, segment);
@@ -229,6 +248,7 @@ function event(job, e) {
       job.before = null;
       job.progress = e.total > 0 ? e.done / e.total : 1;
       job.duration = e.total;
+      job.stage = e.stage;
       job.first ??= {at: performance.now(), progress: job.progress};
       break;
     case "verity.segment":
@@ -238,12 +258,12 @@ function event(job, e) {
       job.logprobs = e.logprobs; // of the segment that follows
       return;
     case "transcript.text.segment":
-      if (job.options.speakers) append(job.named ||= [], {...e, logprobs: job.logprobs}); // all come at the end
-      else add({...e, logprobs: job.logprobs});
+      if (job.options.speakers) append(job.named ||= [], {...e, logprobs: job.logprobs, fixed: fixed(job)}); // all come at the end
+      else add({...e, logprobs: job.logprobs, fixed: fixed(job)});
       delete job.logprobs;
       break;
     case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, damaged: e.damaged, lost: e.damaged ? "damaged" : e.truncated ? "short" : ""});
+      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, damaged: e.damaged, differences: e.differences, lost: e.damaged ? "damaged" : e.truncated ? "short" : ""});
   }
   on.changed(job);
 }
@@ -258,7 +278,7 @@ export function stop(job) {
   on.changed(job);
 }
 
-// again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
+// again transcribes a recording again, with its own options, or else the settings of now, and what is asked for: a language, speakers, the second to
 // begin from, before which the text stays; or, with apart, only who speaks. The text from before is shown, and stored, until
 // the new one is whole. With at, its place in the queue, an attempt goes on at which the page or the server ended.
 export function again(job, {from, apart, at, ...wanted} = {}) {
@@ -266,7 +286,8 @@ export function again(job, {from, apart, at, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done", ...job.corrected && {paragraphs: [...job.paragraphs]}}; // no longer the same
   Object.assign(job, {from, apart});
   job.kept = !!job.former && !from;
-  job.options = {...settings.options(), ...wanted};
+  job.options = {...settings.options(), ...job.options, later: "", ...wanted};
+  if (from || apart) job.options.align = ""; // of the whole
   if (!job.kept) job.task = job.options.task;
   enqueue(job, at);
   on.changed(job);

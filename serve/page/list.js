@@ -23,9 +23,13 @@ function left(job) {
 
 const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "";
 
+// stage names what is done now, as the server has it.
+const stage = j => j.stage === "speech" ? "speech found" : j.stage === "speakers" ? "telling voices apart" : j.options?.align ? "finding the words of the text" : j.kept ? "writing it again" : "transcribing";
+
 const states = {
+  new: () => "not started",
   queued: () => away ? "waiting for Verity" : "waiting",
-  working: j => (j.uploading ? "sending" : j.before != null ? `waiting, ${j.before} before it` : j.kept ? (j.apart ? "finding out who speaks" : "writing it again") + part(j) : j.progress == null ? "reading the file" : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting, ${j.before} before it` : j.apart ? "finding out who speaks" + part(j) : j.progress == null ? "reading the file" : stage(j) + part(j)) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : j.began ? "recording" : "starting", elsewhere: () => "open in another tab",
   done: j => j.resume ? "waiting for Verity" : [day(j.created), j.duration && short(j.duration), losses[j.lost]].filter(x => x).join(" · "),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
@@ -59,7 +63,7 @@ function row(job, on) {
   li.append(bar);
   return {li, show: (chosen, entry, found) => {
     title.textContent = name.title = job.name;
-    line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job).replace(/^transcribing · /, "").replace(/^finding out who speaks · /, "speakers · "); // the bar says it
+    line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job).replace(/^transcribing · /, "").replace(/^(finding out who speaks|telling voices apart) · /, "speakers · "); // the bar says it
     line.classList.toggle("bad", job.state === "failed");
     li.className = job.state + (job.paused && !job.stopping ? " paused" : "") + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);
@@ -75,7 +79,7 @@ function row(job, on) {
   }};
 }
 
-export const canRetry = job => (job.state === "failed" || job.state === "stopped") && !!(job.sound || job.file) && job.remedy !== "file";
+export const canRetry = job => (job.state === "failed" || job.state === "stopped") && !!(job.sound || job.file) && !["file", "settings", "text"].includes(job.remedy);
 
 // Recordings can be selected to be saved or deleted together: picked has them, and is null when none are to be.
 let picked = null, anchor = null, open = null, listed = [], changed = () => {};

@@ -18,6 +18,7 @@ import * as settings from "./settings.js";
 import {findPeaks} from "./sound.js";
 import * as rows from "./rows.js";
 import * as store from "./store.js";
+import * as start from "./start.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
@@ -68,10 +69,14 @@ function remove(some, message) {
 
 const leave = () => { if (history.state && history.state.view === "text") history.back(); else view("list"); };
 
-// addFiles opens or transcribes files. One of sound may be that of a text.
-async function addFiles(files, text) {
-  const {opened, others} = await opening.open([...files], text), added = [...opened, ...others.length ? jobs.add(others) : []];
-  if (added.length && !recording.current()) choose(added[0], added.length > 1);
+// addFiles opens files, or adds them. One of sound may be that of a text. With now, they begin at once, as while a recording is made,
+// whose text is read.
+async function addFiles(files, text, now = recording.current()) {
+  if (files.length === 1 && start.addScript(files[0])) return;
+  const {opened, others} = await opening.open([...files], text), fresh = others.length ? jobs.add(others) : [], waits = !now && fresh[0], added = [...opened, ...fresh];
+  if (now) jobs.begin(fresh);
+  if (waits || added.length && !recording.current()) choose(waits || added[0], !waits && added.length > 1);
+  if (waits) $("begin").focus({preventScroll: true});
   refresh();
 }
 
@@ -89,7 +94,7 @@ function record(source) {
 
 async function sample() {
   try {
-    addFiles([new File([await (await fetch("page/sample.mp3")).blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})]);
+    addFiles([new File([await (await fetch("page/sample.mp3")).blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})], null, true);
   } catch {
     announce(unreachable().message, {bad: true});
   }
@@ -197,7 +202,6 @@ $("file").onchange = () => {
   $("file").value = ""; // so that the same file can be chosen again
 };
 for (const id of ["sample", "sample2"]) $(id).onclick = sample;
-$("copy").onclick = () => save.copy(pane.job(), times());
 $("times").onclick = () => toggleTimes(!times());
 $("openFind").onclick = () => edit.openFind();
 $("undoEdit").onclick = () => edit.undo(pane.job());
@@ -205,24 +209,14 @@ $("redoEdit").onclick = () => edit.undo(pane.job(), true);
 $("skip").onclick = e => { e.preventDefault(); view("text"); $("text").focus(); };
 $("back").onclick = leave;
 addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
-for (const b of $("save").querySelectorAll("[data-format]")) {
-  b.onclick = () => save.text(pane.job(), b.dataset.format, !!b.dataset.table);
-  if (b.dataset.table) continue;
-  const all = b.cloneNode(true);
-  $("saveSounds").before(all);
-  all.onclick = () => save.several(list.selected(), b.dataset.format);
-}
+save.connect(pane.job, times);
 $("againPicked").onclick = () => {
   const some = list.selected().filter(list.canRetry);
   list.select(null);
   for (const job of some.reverse()) jobs.again(job); // from the oldest on
 };
-$("saveSounds").onclick = () => save.several(list.selected());
-$("save").ontoggle = () => { $("withTimes").checked = times(); };
-$("saveSound").onclick = () => save.sound(pane.job());
 $("select").onclick = () => list.select([]);
 $("selectAll").onclick = () => list.select(jobs.jobs);
-$("backup").onclick = () => save.several(jobs.jobs.filter(j => !list.busy(j)), "backup");
 $("selectNone").onclick = () => list.select(null);
 $("deletePicked").onclick = () => {
   const gone = list.selected();

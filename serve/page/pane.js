@@ -12,6 +12,7 @@ import * as player from "./player.js";
 import * as settings from "./settings.js";
 import {sound} from "./sound.js";
 import * as subtitles from "./subtitles.js";
+import * as start from "./start.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
@@ -46,6 +47,7 @@ export function update(changed) {
   $("welcome").hidden = jobs.jobs.length > 0;
   document.body.classList.toggle("empty", !jobs.jobs.length);
   if (!shown) return player.load(null, null);
+  start.show(shown);
   if (changed !== shown) return;
   const s = shown, some = !!s.paragraphs && (s.paragraphs.length > 0 || s.editing), done = s.state === "done", whole = some && readable(s);
   if (document.activeElement !== $("title")) $("title").value = s.name;
@@ -73,6 +75,7 @@ export function update(changed) {
   showPlaces("damaged", s);
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : playable);
 }
+  showPlaces("differences", s, d => " " + (!d.heard ? `“${d.text}” was not heard` : !d.text ? `heard: “${d.heard}”` : `“${d.text}”, heard: “${d.heard}”`), 500);
 
 export function stateSentence(s) {
   if (s.stopping) return "Writing the rest…";
@@ -122,13 +125,13 @@ function showFacts(s, some) {
 const versionName = v => [languageName(v.language) || "Text", v.live && "live", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "speakers", v.edited && "edited"].filter(x => x).join(", ") +
   ` (${wordCount(v.paragraphs).toLocaleString()} words)`;
 
-// showPlaces lists where speech has no words, or where the file is damaged, and plays them.
-function showPlaces(id, s) {
+// showPlaces lists where speech has no words, where the file is damaged, or where a text that was given differs, and plays them.
+function showPlaces(id, s, what = g => "–" + short(Math.ceil(g.end)), most = 12) {
   const places = s.state === "done" && s[id] || [];
   $(id).hidden = !places.length;
-  $(id).lastElementChild.replaceChildren(...places.slice(0, 12).map(g => Object.assign(document.createElement("button"), {
-    textContent: short(g.start) + "–" + short(Math.ceil(g.end)), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
-    ...places.length > 12 ? [`and ${places.length - 12} more`] : []);
+  $(id).lastElementChild.replaceChildren(...places.slice(0, most).map(g => Object.assign(document.createElement("button"), {
+    textContent: short(g.start) + what(g), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
+    ...places.length > most ? [`and ${places.length - most} more`] : []);
 }
 
 // showProblem says what went wrong, and offers what helps.
@@ -146,7 +149,9 @@ function showProblem(s, some) {
   if (s.remedy === "file") ways.push(["Choose another file", () => actions.choose(null)]);
   if (s.note === withoutSound) ways.push(["Add its sound", () => actions.choose(s)]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
-  if (s.remedy === "settings" || silent && !emptied) ways.push(["Settings", settings.open]);
+  if (s.remedy === "settings" && !s.file) ways.push(["Settings", settings.open]);
+  else if (["settings", "text"].includes(s.remedy) || silent && !emptied && s.file) ways.push([s.remedy === "text" ? "Change the text" : "Change the options", () => jobs.change(s)]);
+  if (s.remedy === "text") ways.push(["Transcribe without the text", () => jobs.again(s, {align: ""})]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole
   if (rest && !s.resume && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", task: s.task, language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
@@ -177,8 +182,9 @@ export function connect(on) {
     e.preventDefault();
     edit.end();
     const chosen = settings.options().speakers, some = shown.paragraphs.length > 0;
-    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen, silence: !$("everything").checked});
+    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, align: "", speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen, silence: !$("everything").checked});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);
 }
+  start.connect();

@@ -2,6 +2,7 @@
 import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
+import {busy, selected} from "./list.js";
 import * as settings from "./settings.js";
 import {record} from "./store.js";
 import {names} from "./subtitles.js";
@@ -57,8 +58,8 @@ function soundEnding({file, name}) {
 
 export function sound(job) { download(job.file, titleOf(job) + "." + soundEnding(job)); }
 
-export async function copy(job, times) {
-  const all = plain(job, {times});
+// copy puts text on the clipboard.
+export async function copy(all) {
   try {
     await navigator.clipboard.writeText(all);
   } catch { // without https
@@ -68,4 +69,20 @@ export async function copy(job, times) {
     area.remove();
   }
   announce("Copied.");
+}
+
+// connect adds the handlers of the menus. shown returns the recording that is shown, times whether its times are.
+export function connect(shown, times) {
+  for (const b of $("save").querySelectorAll("[data-format]")) {
+    b.onclick = () => text(shown(), b.dataset.format, !!b.dataset.table);
+    if (b.dataset.table) continue;
+    const all = b.cloneNode(true);
+    $("saveSounds").before(all);
+    all.onclick = () => several(selected(), b.dataset.format);
+  }
+  $("save").ontoggle = () => { $("withTimes").checked = times(); };
+  $("copy").onclick = () => copy(plain(shown(), {times: times()}));
+  $("saveSound").onclick = () => sound(shown());
+  $("saveSounds").onclick = () => several(selected());
+  $("backup").onclick = () => several(jobs.jobs.filter(j => !busy(j)), "backup");
 }

@@ -48,8 +48,14 @@ export async function askKey() {
   $("key").focus();
 }
 
+// place puts the options of what comes next into the form of a file that waits for them, or into the settings.
+export function place(inSettings = $("settings").open) {
+  if (inSettings || $("start").hidden) $("settingsTitle").after($("choices")); else $("start").prepend($("choices"));
+}
+
 export async function open() {
   await listMicrophones();
+  place(true);
   if (!$("settings").open) $("settings").showModal();
 }
 
@@ -97,6 +103,7 @@ export function connect(onChange, onKey) {
   $("key").onchange = onKey;
   $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", key()) : localStorage.removeItem("key");
   $("summary").onclick = open;
+  $("settings").onclose = () => place(false);
   if (navigator.mediaDevices) navigator.mediaDevices.addEventListener("devicechange", () => { if ($("settings").open) listMicrophones(); });
   return stored;
 }

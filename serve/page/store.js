@@ -4,7 +4,7 @@
 import {merge} from "./tabs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "options", "names", "subtitleNames", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "corrected", "resume", "losses", "apart", "place", "revision"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "differences", "highlights", "options", "names", "subtitleNames", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "corrected", "resume", "losses", "apart", "place", "revision"];
 const unsaved = new Map(); // by id: the recording, and the number of its last change, which IndexedDB may not have yet
 const journalKey = "unsaved "; // before an id, in localStorage
 let database = null, failed = null, merged = null, changes = 0;

@@ -24,6 +24,8 @@ page.on("pageerror", e => errors.push(e.message));
 await page.goto(url);
 await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
 await (await page.$("#file")).uploadFile(speech);
+await page.waitForSelector("#begin");
+await page.click("#begin");
 await page.waitForFunction(() => document.querySelector("#jobs .done") && document.getElementById("player").readyState > 0);
 const text = await words();
 check("a file becomes text", text.split(" ").length > 5, text);

@@ -8,6 +8,7 @@ import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
 import * as captions from "./captions.mjs";
 import * as more from "./subtitles.mjs";
+import * as start from "./start.mjs";
 
 const [browserPath, program, model, speech, pictures, ...only] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -78,6 +79,12 @@ async function forgetAll(page) {
   await page.click("#selectAll");
   await page.click("#deletePicked");
   await page.waitForFunction(() => !document.querySelector("#jobs li"));
+}
+
+// add adds files, and starts them.
+async function add(page, files) {
+  await page.setInputFiles("#file", files);
+  await page.click("#begin");
 }
 
 // remove deletes the recording that is open.
@@ -521,7 +528,7 @@ const parts = {
     await page.reload();
     await page.waitForSelector("#jobs li");
     await looks(page, "full");
-    await page.setInputFiles("#file", {name: "big.wav", mimeType: "audio/wav", buffer: Buffer.concat([readFileSync(speech), Buffer.alloc(5e6)])});
+    await add(page, {name: "big.wav", mimeType: "audio/wav", buffer: Buffer.concat([readFileSync(speech), Buffer.alloc(5e6)])});
     await page.waitForFunction(() => /its sound is not kept/.test(document.getElementById("facts").textContent));
     check("a sound that does not fit is named", true);
     await idle(page);
@@ -582,7 +589,7 @@ const parts = {
     await announced(page, "done in");
     check("the sample has text", /country|\w{3}/.test(await words(page)), await words(page));
     const file = name => ({name, mimeType: "audio/wav", buffer: readFileSync(speech)});
-    await page.setInputFiles("#file", [file("one.wav"), file("two.wav"), file("three.wav")]);
+    await add(page, [file("one.wav"), file("two.wav"), file("three.wav")]);
     check("files stand in the order chosen", (await rows(page)).join() === "one,two,three,Kennedy 1961", await rows(page));
     await page.getByRole("button", {name: "Stop two"}).click();
     await idle(page);
@@ -643,7 +650,7 @@ const parts = {
     check("and may be two", /One voice was heard/.test(await page.textContent("#apart p")), await page.textContent("#apart p"));
     await looks(page, "who-speaks");
     await page.keyboard.press("Escape");
-    await page.setInputFiles("#file", `${pictures}/two.wav`);
+    await add(page, `${pictures}/two.wav`);
     await idle(page);
     await choose(page, "two");
     check("two speakers, unasked", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
@@ -661,6 +668,7 @@ const parts = {
     check("and corrections too", /Corrected\.$/.test(await words(page)) && await page.isHidden("#versions"), await words(page));
     check("two speakers", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
     await page.click("#people summary");
+    await page.evaluate(() => new Promise(f => setTimeout(f, 100))); // the list is filled after the click
     await page.fill("#persons label:first-child input", "Kennedy");
     await page.press("#persons label:first-child input", "Enter");
     check("Enter goes to the next name", await page.evaluate(() => document.activeElement.value) === "Speaker 2", await page.evaluate(() => document.activeElement.outerHTML.slice(0, 100)));
@@ -669,19 +677,19 @@ const parts = {
     await page.waitForFunction(() => document.querySelector(".speaker:not([hidden])"));
     check("a speaker's new name is kept", (await page.locator(".speaker").first().textContent()) === "Kennedy", "");
     await looks(page, "two-speakers");
-    await page.setInputFiles("#file", {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
+    await add(page, {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
     await page.waitForSelector("#jobs .failed");
     check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound." && await page.textContent("#problem p") === "This is a text file, not sound." && !/letter/.test(await status(page)), [await page.textContent("#jobs .state.bad"), await status(page)]);
     check("and has neither player nor Save", !await page.isVisible("#bar") && !await page.isVisible("#save"), "");
     const quiet = Buffer.from(readFileSync(speech));
     quiet.fill(0, 100);
-    await page.setInputFiles("#file", [{name: "photo.png", mimeType: "image/png", buffer: Buffer.from("\x89PNG")}, {name: "silence.wav", mimeType: "audio/wav", buffer: quiet}]);
+    await add(page, [{name: "photo.png", mimeType: "image/png", buffer: Buffer.from("\x89PNG")}, {name: "silence.wav", mimeType: "audio/wav", buffer: quiet}]);
     await idle(page);
     const states2 = await page.locator("#jobs .state").allTextContents();
     check("so does a picture, and a row says that there was no speech", states2[0] === "This is a picture, not sound." && / · no speech$/.test(states2[1]), states2);
     await forgetAll(page);
 
-    await page.setInputFiles("#file", [`${pictures}/long.wav`, speech]);
+    await add(page, [`${pictures}/long.wav`, speech]);
     await page.waitForFunction(() => / left/.test(document.querySelector("#jobs .working .state")?.textContent), null, {timeout: 240000});
     await page.waitForFunction(() => document.querySelector("#text p"), null, {timeout: 240000});
     await looks(page, "working");
@@ -706,7 +714,7 @@ const parts = {
     // A page that is closed amid work: the file is still there.
     writeFileSync(`${pictures}/after.wav`, readFileSync(speech));
     writeFileSync(`${pictures}/nothing.wav`, "");
-    await page.setInputFiles("#file", [`${pictures}/long.wav`, `${pictures}/nothing.wav`, `${pictures}/after.wav`]);
+    await add(page, [`${pictures}/long.wav`, `${pictures}/nothing.wav`, `${pictures}/after.wav`]);
     await page.waitForFunction(() => document.querySelector("#jobs .working"));
     await page.waitForTimeout(1500);
     await page.close({runBeforeUnload: false});
@@ -723,7 +731,7 @@ const parts = {
   async picture() { // the one in README, with a model that hears well: make page MODEL=… PART=picture
     const page = await open(), at = path => new URL("../../" + path, import.meta.url);
     for (const [name, path, kind] of [["Site visit.flac", "model/base/librispeech/84-121123-0003.flac", "audio/flac"], ["Reading group.opus", "examples/conversation.opus", "audio/ogg"]]) {
-      await page.setInputFiles("#file", {name, mimeType: kind, buffer: readFileSync(at(path))});
+      await add(page, {name, mimeType: kind, buffer: readFileSync(at(path))});
       await idle(page);
     }
     await choose(page, "Reading");
@@ -807,7 +815,7 @@ const parts = {
     check("a recording that was cut off has its sound and a text of the whole", kept2 > 9.5 && !/cut off/.test(await page.textContent("#facts")) && /live/.test(await page.textContent("#versions")), [kept2, await page.textContent("#facts")]);
 
     // A recording while a file is worked on: neither throws the other's text away.
-    await page.setInputFiles("#file", speech);
+    await add(page, speech);
     await page.click("#record");
     await page.waitForFunction(() => /^Stop/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
     await page.waitForFunction(() => document.querySelector("#jobs .live.chosen") && document.getElementById("text").textContent.length > 45, null, {timeout: 120000});
@@ -843,7 +851,7 @@ const parts = {
     await page.click("#stopLive");
     await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record");
     check("a recording begins without a server", /0:0\d/.test(await page.textContent("#facts")), await page.textContent("#facts"));
-    await page.setInputFiles("#file", speech);
+    await add(page, speech);
     await page.waitForFunction(() => [...document.querySelectorAll("#jobs .state")].some(s => /waiting for Verity/.test(s.textContent)));
     check("a file waits for a server that is gone", true);
     server = await serve("--log-level", "error");
@@ -963,7 +971,7 @@ const parts = {
     path = ""; // no ffmpeg
     server = await serve();
     const page = await open();
-    await page.setInputFiles("#file", [speech, ...["m4a", "mp4", "mov", "webm"].map(kind => `${pictures}/phone.${kind}`), `${pictures}/long.m4a`]);
+    await add(page, [speech, ...["m4a", "mp4", "mov", "webm"].map(kind => `${pictures}/phone.${kind}`), `${pictures}/long.m4a`]);
     await page.waitForSelector("#jobs li");
     await idle(page);
     const texts = await page.evaluate(async () => { const {jobs, open} = await import("./page/jobs.js"); return Promise.all(jobs.map(async j => { await open(j); return [j.state, j.paragraphs.map(p => p.text).join(" ")]; })); });
@@ -996,14 +1004,14 @@ const parts = {
     await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
     check("the error goes with the right key", !/key/.test(await status(page)), await status(page));
     await page.click("#settings .primary");
-    await page.setInputFiles("#file", speech);
+    await add(page, speech);
     await announced(page, "done in");
     check("the key is sent", (await words(page)).length > 20, "");
     await page.context().close();
   },
 };
 
-for (const m of [more, captions]) Object.assign(parts, m.parts({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech, browserPath}));
+for (const m of [more, captions, start]) Object.assign(parts, m.parts({open, add, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech, browserPath}));
 
 let part = "";
 for (part of only.length ? only : Object.keys(parts).filter(p => p !== "picture")) {

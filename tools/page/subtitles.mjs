@@ -2,7 +2,7 @@
 import {execFileSync} from "node:child_process";
 import {copyFileSync, readFileSync} from "node:fs";
 
-export const parts = ({open, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}) => {
+export const parts = ({open, add, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech}) => {
   const lines = page => page.evaluate(() => [...document.querySelectorAll("#cues li")].map(l => ({text: l.field.value, start: l.row.start, end: l.row.end, fixed: l.row.fixed, bad: !!l.querySelector(".bad")})));
   const field = (page, i) => page.locator("#cues textarea").nth(i);
   const settled = async (page, ok, what) => {
@@ -121,7 +121,7 @@ export const parts = ({open, seed, choose, check, looks, words, rows, time, idle
       for (const [ending, codecs] of [["mp4", ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]], ["webm", ["-c:v", "libvpx", "-c:a", "libopus"]], ["mov", ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]]]) {
         const clip = `${pictures}/clip.${ending}`;
         execFileSync("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=12", "-i", speech, "-shortest", ...codecs, clip]);
-        await page.setInputFiles("#file", clip);
+        await add(page, clip);
         await announced(page, "done in");
         await page.waitForSelector("#result.picture");
         await page.waitForFunction(() => document.getElementById("player").textTracks[0]?.cues?.length > 0, null, {timeout: 20000});
@@ -137,7 +137,7 @@ export const parts = ({open, seed, choose, check, looks, words, rows, time, idle
       await page.click("#player");
       await page.waitForFunction(() => !document.getElementById("player").paused);
       check("a click on the picture plays", true);
-      await page.setInputFiles("#file", speech);
+      await add(page, speech);
       await announced(page, "done in");
       check("sound has no picture", !await page.isVisible("#player"), "");
       await page.context().close();
@@ -196,7 +196,7 @@ export const parts = ({open, seed, choose, check, looks, words, rows, time, idle
       check("a text without times is refused", /has no times, want srt, vtt or json/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
       // A text that comes while its sound is written takes its place.
       copyFileSync(`${pictures}/long.wav`, `${pictures}/late.wav`);
-      await page.setInputFiles("#file", `${pictures}/late.wav`);
+      await add(page, `${pictures}/late.wav`);
       await page.waitForSelector("#jobs .working");
       await put(["late.srt", files.srt]);
       await announced(page, "late.srt is open");
