@@ -33,6 +33,22 @@ function turns(job, {times, speakers = true}, line) {
 // plain returns the text as paragraphs with times and speakers, if wanted.
 export const plain = (job, o = {}) => turns(job, o, (text, time, name) => (time && `[${time}] `) + (name && name + ": ") + text).join("\n\n") + "\n";
 
+// inPassage reports whether a word is in a stretch of time.
+export const inPassage = ({start, end}, w) => start <= (w.start + w.end) / 2 && (w.start + w.end) / 2 <= end;
+
+// passage returns what paragraphs say in a stretch of time, as paragraphs.
+export const passage = (job, span) => job.paragraphs.flatMap(p => {
+  const words = p.words.filter(w => inPassage(span, w)), from = words.length && words[0].at;
+  return words.length ? [{...p, words, text: p.text.slice(from, words.at(-1).at + words.at(-1).length)}] : [];
+});
+
+// quote returns what is said in a stretch of time, with its source: who speaks, the recording, and when.
+export function quote(job, span) {
+  const paragraphs = passage(job, span), several = new Set(paragraphs.map(p => p.speaker)).size > 1, said = plain({...job, paragraphs}, {speakers: several}).trim();
+  const {speaker} = paragraphs[0] || {}, source = [!several && speaker != null && speakerName(job, speaker), titleOf(job), short(span.start)].filter(x => x).join(", ");
+  return several ? `${said}\n\n(${source})` : `“${said}” (${source})`;
+}
+
 // about describes a recording in a line: when, how long, which language.
 export const about = job => [new Date(job.created).toLocaleDateString(undefined, {dateStyle: "long"}), job.duration && short(job.duration), languageName(job.language)].filter(x => x).join(" · ");
 
@@ -55,7 +71,8 @@ function json(job, o) {
   const segments = spoken(job, o);
   return JSON.stringify({
     task: job.task === "translations" ? "translate" : "transcribe", language: job.language || "", duration: number(job.duration || 0),
-    text: job.paragraphs.map(p => p.text).join(" ").trim(), segments: segments.map(({words, ...s}) => s), words: segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()}))), ...o.more,
+    text: job.paragraphs.map(p => p.text).join(" ").trim(), segments: segments.map(({words, ...s}) => s), words: segments.flatMap(s => s.words.map(w => ({...w, word: w.word.trim()}))),
+    ...job.highlights?.length && {highlights: job.highlights.map(h => ({...h, text: passage(job, h).map(p => p.text).join(" ")}))}, ...o.more,
   }, null, 1) + "\n";
 }
 

@@ -6,7 +6,7 @@ const most = 200; // states that are kept
 export const stateOf = job => Object.fromEntries(parts.map(k => [k, job[k]]));
 
 // versionOf returns what a version of a recording has of a state.
-export const versionOf = ({versions, name, ...rest}) => rest;
+export const versionOf = ({versions, name, highlights, ...rest}) => rest;
 
 // exchange shows version i of a recording, and keeps the one shown; without a number, all others are deleted.
 export function exchange(job, i) {

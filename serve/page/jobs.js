@@ -221,8 +221,8 @@ function finished(job) {
 
 // restore ends an attempt at another text: the recording is again what it was, with what was corrected meanwhile.
 export function restore(job, stopped) {
-  const why = job.error, {name, paragraphs, names, versions, edited} = job;
-  Object.assign(job, job.former, {name, paragraphs, names, versions, edited});
+  const why = job.error, {name, paragraphs, names, versions, edited, highlights} = job;
+  Object.assign(job, job.former, {name, paragraphs, names, versions, edited, highlights});
   if (!stopped) announce(why + " The text stays as it was.", {bad: true});
 }
 

@@ -5,6 +5,7 @@ import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
 import * as captions from "./captions.js";
 import * as edit from "./edit.js";
+import * as highlights from "./highlights.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
 import * as opening from "./opening.js";
@@ -17,8 +18,8 @@ import * as save from "./save.js";
 import * as settings from "./settings.js";
 import {findPeaks} from "./sound.js";
 import * as rows from "./rows.js";
-import * as store from "./store.js";
 import * as start from "./start.js";
+import * as store from "./store.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
@@ -183,6 +184,7 @@ const edited = (job, {undone, message} = {}) => {
 };
 edit.connect(edited);
 subtitles.connect(edited);
+highlights.connect(edited);
 player.connect(findPeaks, job => jobs.save(job, true));
 const tint = () => $("text").classList.toggle("sure", !$("doubts").checked);
 const stored = settings.connect(tint, load);
@@ -237,7 +239,7 @@ const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.te
 const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
-  d: () => doubt(1), r: () => reading() && doubts.confirm(), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), t: () => toggleTimes(!times()), c: captions.open,
+  d: () => doubt(1), r: () => reading() && doubts.confirm(), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), h: () => reading() && highlights.mark(), q: () => reading() && highlights.copyChosen(), t: () => toggleTimes(!times()), c: captions.open,
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };

@@ -2,6 +2,7 @@
 import {away} from "./away.js";
 import {languageName, losses, short, titleOf} from "./formats.js";
 import * as edit from "./edit.js";
+import * as highlights from "./highlights.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import {busy, canRetry, readable, state} from "./list.js";
@@ -11,8 +12,8 @@ import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
 import {sound} from "./sound.js";
-import * as subtitles from "./subtitles.js";
 import * as start from "./start.js";
+import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
@@ -46,8 +47,8 @@ export function update(changed) {
   $("result").hidden = !shown;
   $("welcome").hidden = jobs.jobs.length > 0;
   document.body.classList.toggle("empty", !jobs.jobs.length);
-  if (!shown) return player.load(null, null);
   start.show(shown);
+  if (!shown) return player.load(null, null);
   if (changed !== shown) return;
   const s = shown, some = !!s.paragraphs && (s.paragraphs.length > 0 || s.editing), done = s.state === "done", whole = some && readable(s);
   if (document.activeElement !== $("title")) $("title").value = s.name;
@@ -71,11 +72,12 @@ export function update(changed) {
   $("stop").textContent = s.stopping ? "Skip the rest" : "Stop";
   $("stop").hidden = s.state === "elsewhere" || s.kept || s.state === "live" && !s.stopping;
   showProblem(s, some);
+  highlights.show(s);
   showPlaces("gaps", s);
   showPlaces("damaged", s);
+  showPlaces("differences", s, d => " " + (!d.heard ? `“${d.text}” was not heard` : !d.text ? `heard: “${d.heard}”` : `“${d.text}”, heard: “${d.heard}”`), 500);
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : playable);
 }
-  showPlaces("differences", s, d => " " + (!d.heard ? `“${d.text}” was not heard` : !d.text ? `heard: “${d.heard}”` : `“${d.text}”, heard: “${d.heard}”`), 500);
 
 export function stateSentence(s) {
   if (s.stopping) return "Writing the rest…";
@@ -186,5 +188,5 @@ export function connect(on) {
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);
-}
   start.connect();
+}

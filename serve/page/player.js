@@ -138,6 +138,9 @@ export function doubt(by) {
   return {paragraph, ...word};
 }
 
+// heard returns the words of the sentence that is heard; none without a sound.
+export const heard = () => sound && text.words().length ? text.sentence(audio.currentTime) : null;
+
 // doubted returns the doubtful word that is heard, or that was gone to last.
 export function doubted() {
   const words = text.words();

@@ -1,6 +1,6 @@
 // The text of a recording. Each paragraph is one piece of text, and words are ranges in it that CSS highlights: hours
 // of text open at once, which an element for each word would not.
-import {short, speakerName} from "./formats.js";
+import {inPassage, short, speakerName} from "./formats.js";
 import {endsSentence} from "./paragraphs.js";
 
 const $ = id => document.getElementById(id);
@@ -14,7 +14,7 @@ let shown = null; // the recording
 let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
 let flat = []; // all words in order: {word, paragraph}, its index
 const tints = {}; // highlights by name; none in an old browser
-if (window.Highlight) for (const name of ["doubtful", "unsure"]) CSS.highlights.set(name, tints[name] = new Highlight());
+if (window.Highlight) for (const name of ["passage", "doubtful", "unsure"]) CSS.highlights.set(name, tints[name] = new Highlight());
 let following = true, now = null, stuck = false;
 
 export const paragraphs = () => shown && shown.paragraphs || [];
@@ -125,13 +125,29 @@ function index(from) {
     for (const word of words) {
       const spoken = text.substr(word.at, word.length), begins = !word.at || endsSentence(text.slice(Math.max(0, word.at - 40), word.at));
       const p = small.test(begins ? spoken.toLowerCase() : spoken) ? 1 : word.p, unsure = p < doubtful[0] ? "doubtful" : p < doubtful[1] ? "unsure" : "";
-      flat.push({word, paragraph: i, doubtful: p < doubtful[0], unsure: !!unsure});
+      flat.push({word, paragraph: i, begins, doubtful: p < doubtful[0], unsure: !!unsure});
       if (tints[unsure]) place.tints.push([tints[unsure], fixed(i, word)]);
+    }
+    for (const h of tints.passage && shown.highlights || []) {
+      const some = words.filter(w => inPassage(h, w)), last = some.at(-1);
+      if (last) place.tints.push([tints.passage, fixed(i, {at: some[0].at, length: last.at + last.length - some[0].at})]);
     }
     for (const [set, range] of place.tints) set.add(range);
   }
   const rove = root.querySelector(".time, .speaker:not([hidden])");
   if (rove && !root.querySelector("[tabindex='0']")) rove.tabIndex = 0;
+}
+
+export const tint = () => index(0);
+
+// wordsIn returns the words of which a range has a part.
+export const wordsIn = range => places.flatMap(({p}, paragraph) => !range.intersectsNode(p) ? [] : paragraphs()[paragraph].words
+  .filter(w => range.comparePoint(...position(paragraph, w.at + 1)) <= 0 && range.comparePoint(...position(paragraph, w.at + w.length - 1)) >= 0).map(word => ({word, paragraph})));
+
+// sentence returns the words of the sentence that is spoken at a time.
+export function sentence(t) {
+  const i = Math.max(0, at(t)), from = flat.findLastIndex((w, k) => k <= i && w.begins), to = flat.findIndex((w, k) => k > i && w.begins);
+  return flat.slice(Math.max(0, from), to < 0 ? flat.length : to);
 }
 
 // confirm takes the doubt from a word of a paragraph.

@@ -7,6 +7,7 @@ import {mkdirSync, readFileSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
 import * as captions from "./captions.mjs";
+import * as highlights from "./highlights.mjs";
 import * as more from "./subtitles.mjs";
 import * as start from "./start.mjs";
 
@@ -1011,7 +1012,7 @@ const parts = {
   },
 };
 
-for (const m of [more, captions, start]) Object.assign(parts, m.parts({open, add, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech, browserPath}));
+for (const m of [more, captions, start, highlights]) Object.assign(parts, m.parts({open, add, seed, choose, check, looks, words, rows, time, idle, announced, pictures, speech, browserPath}));
 
 let part = "";
 for (part of only.length ? only : Object.keys(parts).filter(p => p !== "picture")) {

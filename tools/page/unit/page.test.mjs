@@ -6,7 +6,7 @@ import {append, endsSentence, probabilities, segmentsOf, tokensOf, wordCount, wi
 import {remember, step} from "../../../serve/page/history.js";
 import {merge} from "../../../serve/page/tabs.js";
 import {match, rewrite} from "../../../serve/page/align.js";
-import {blob, named, plain, short} from "../../../serve/page/formats.js";
+import {blob, named, plain, quote, short} from "../../../serve/page/formats.js";
 
 // random returns a generator of numbers below n: xorshift32, so that failures repeat.
 function random(seed) {
@@ -182,6 +182,14 @@ test("formats", async () => {
   const all = JSON.parse(await (await blob(job, "json", {})).text());
   assert.deepEqual([all.language, all.duration, all.segments.length, all.words.length, all.segments[0].speaker], ["english", 12.5, 2, 6, "Ann & Bo"]);
   assert.deepEqual([0, 65, 3600].map(short), ["0:00", "1:05", "1:00:00"]);
+});
+
+test("a passage is quoted with its source, and saved", async () => {
+  assert.equal(quote(job, {start: 0.8, end: 1.7}), "“*not* 1 <” (Ann & Bo, Talk <1> & 2, 0:00)");
+  assert.equal(quote(job, {start: 1.7, end: 4}), "Ann & Bo: 2.\n\nSpeaker 2: No.\n\n(Talk <1> & 2, 0:01)");
+  assert.equal(quote({...job, paragraphs: job.paragraphs.map(({speaker, ...p}) => p)}, {start: 3, end: 4}), "“No.” (Talk <1> & 2, 0:03)");
+  const saved = JSON.parse(await (await blob({...job, highlights: [{start: 0.8, end: 1.7}]}, "json", {})).text());
+  assert.deepEqual(saved.highlights, [{start: 0.8, end: 1.7, text: "*not* 1 <"}]);
 });
 
 test("an empty speaker is none", () => {
