@@ -812,8 +812,9 @@ const parts = {
     check("and one can go on recording", await page.getByRole("button", {name: "Go on recording"}).isVisible(), await page.textContent("#problem"));
     await idle(page);
     await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+    // Closed at 11 s: the piece of a second that is being made is lost and, on a busy machine, the one that is being stored.
     const kept2 = await page.evaluate(() => document.getElementById("player").duration);
-    check("a recording that was cut off has its sound and a text of the whole", kept2 > 9.5 && !/cut off/.test(await page.textContent("#facts")) && /live/.test(await page.textContent("#versions")), [kept2, await page.textContent("#facts")]);
+    check("a recording that was cut off has its sound and a text of the whole", kept2 > 8.9 && kept2 < 20 && !/cut off/.test(await page.textContent("#facts")) && /live/.test(await page.textContent("#versions")), [kept2, await page.textContent("#facts")]);
 
     // A recording while a file is worked on: neither throws the other's text away.
     await add(page, speech);
