@@ -1,10 +1,11 @@
 """Trains the head that drafts letters from the output of a Whisper encoder.
 
-    python tools/drafter/train.py --features DIR --minutes 45 --out HEAD.pt
+    python tools/drafter/train.py --features DIR --steps 2000 --out HEAD.pt
 
 DIR holds pairs made by `go run ./tools/drafter`: NAME.f16, the encoder's output of a window
-as binary16 [1500][width], and NAME.txt, what the model itself writes for it. New pairs are picked
-up while training runs. Names that begin with "test" or "dev" are only measured, never trained on.
+as binary16 [1500][width], and NAME.txt, what the model itself writes for it. Names that begin with
+"test" or "dev" are only measured, never trained on. A step is a batch of windows. The learning rate depends on the
+step alone, so the same pairs give the same head on any machine, up to the rounding of its arithmetic.
 
 The loss is connectionist temporal classification (Graves et al. 2006). The layout of the network is
 that of assistant/ctc/head.go.
@@ -57,16 +58,14 @@ class Head(nn.Module):
 
 
 class Windows:
-    """The pairs of a directory, read once each."""
+    """The pairs of a directory."""
 
     def __init__(self, directory):
-        self.directory, self.pairs = directory, {}
-
-    def update(self):
-        for path in sorted(glob.glob(os.path.join(self.directory, "*.f16"))):
+        self.pairs = {}
+        for path in sorted(glob.glob(os.path.join(directory, "*.f16"))):
             name = os.path.basename(path)[:-4]
             label = path[:-4] + ".txt"
-            if name in self.pairs or not os.path.exists(label):
+            if not os.path.exists(label):
                 continue
             text = " ".join(open(label, encoding="utf-8").read().split())
             features = torch.from_numpy(np.fromfile(path, dtype="<f2").reshape(POSITIONS, -1).copy())
@@ -121,7 +120,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--features", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--minutes", type=float, default=45)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--width", type=int, default=192)
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8)
@@ -132,26 +131,25 @@ def main():
     rng = random.Random(0)
     torch.set_num_threads(2)
     windows = Windows(o.features)
-    windows.update()
-    if not windows.pairs:
-        parser.error(f"--features {o.features}: there is no pair NAME.f16, NAME.txt")
+    pairs = windows.training()
+    if not pairs:
+        parser.error(f"--features {o.features}: there is no pair NAME.f16, NAME.txt to train on")
     head = Head(next(iter(windows.pairs.values()))[0].shape[1], o.width, o.blocks)
     if o.start:
         head.load_state_dict(torch.load(o.start))
     optimizer = torch.optim.AdamW(head.parameters(), o.rate, weight_decay=0.02, betas=(0.9, 0.98))
-    began, epoch = time.time(), 0
-    share = lambda: min(1, (time.time() - began) / (60 * o.minutes))
-    while share() < 1:
-        windows.update()
-        pairs = windows.training()
+    began, epoch, step = time.time(), 0, 0
+    while step < o.steps:
         order = sorted(range(len(pairs)), key=lambda i: len(pairs[i][1]) + rng.random() * 200)
         batches = [order[i : i + o.batch] for i in range(0, len(order), o.batch)]
         rng.shuffle(batches)
+        batches = batches[: o.steps - step]
         loss_sum = 0
         for batch in batches:
-            warm = min(1, (share() + 0.001) / 0.04)
+            share = step / o.steps
+            warm = min(1, (share + 0.001) / 0.04)
             for group in optimizer.param_groups:
-                group["lr"] = o.rate * warm * max(0.02, 0.5 * (1 + np.cos(np.pi * share())))
+                group["lr"] = o.rate * warm * max(0.02, 0.5 * (1 + np.cos(np.pi * share)))
             x = torch.stack([masked(pairs[i][0], rng) for i in batch])
             log_probs = F.log_softmax(head(x), -1).transpose(0, 1)
             loss = F.ctc_loss(
@@ -164,12 +162,13 @@ def main():
             loss.backward()
             nn.utils.clip_grad_norm_(head.parameters(), 5.0)
             optimizer.step()
+            step += 1
             loss_sum += loss.item()
         epoch += 1
         rates = ""
-        if epoch % 2 == 0 or share() >= 1:
+        if epoch % 2 == 0 or step == o.steps:
             rates = " ".join(f"{p} {measure(head, windows.part(p)):.3f}" for p in ("test", "dev-en", "dev-de", "dev-nl"))
-        print(f"epoch {epoch}: {len(pairs)} windows, loss {loss_sum / len(batches):.3f}, {time.time() - began:.0f} s; WER {rates}", flush=True)
+        print(f"epoch {epoch}, step {step}: {len(pairs)} windows, loss {loss_sum / len(batches):.3f}, {time.time() - began:.0f} s; WER {rates}", flush=True)
         torch.save(head.state_dict(), o.out)
 
 
