@@ -216,6 +216,9 @@ func (r *transcription) speechIn(ctx context.Context, src sampler, w *window, s 
 	return speech, nil
 }
 
+// excess returns how many seconds a text lasts longer than at slowBytes a second.
+func excess(seconds float64, text string) float64 { return seconds - float64(len(text))/slowBytes }
+
 // A textSpan is a stretch with words: a segment, or a word of a sparse one.
 type textSpan struct {
 	frameSpan
@@ -236,7 +239,7 @@ func (r *transcription) textSpans(
 			continue
 		}
 		from := frame(s.Start)
-		if s.End-s.Start-float64(len(s.Text))/slowBytes <= sparseSeconds {
+		if excess(s.End-s.Start, s.Text) <= sparseSeconds {
 			spans = append(spans, textSpan{frameSpan{from, frame(s.End)}, k, from, false})
 			continue
 		}

@@ -18,6 +18,7 @@ const (
 	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
 	shortDoubt               = 0.75 // of the text; above it, it is in doubt
+	shortExcess              = 0.6  // s: text that lasts so much longer than it is said slowly is in doubt
 	endMargin                = 0.4  // s: text that ends so close to the end of the sound is the last
 )
 
@@ -54,13 +55,23 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	if provisional && stopped {
 		a.tokens, a.logProbs = nil, nil
 	}
-	if provisional || !stopped && a.ended() && len(textOf(r.t.model.Tokenizer, a.tokens)) > 0 && !r.t.opt.repetitive(a) {
+	words := len(textOf(r.t.model.Tokenizer, a.tokens)) > 0
+	if provisional || !stopped && a.ended() && words && !r.t.opt.repetitive(a) && !r.lacksText(w, a) {
 		w.attempt = &a
 		return true, nil
 	}
 	w.close()
 	w.frames = r.frames
 	return false, r.encode(ctx, w)
+}
+
+// lacksText reports whether a piece of text is too short for the time that it states. A model may write once what is said
+// several times.
+func (r *transcription) lacksText(w *window, a attempt) bool {
+	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
+	return slices.ContainsFunc(pieces, func(p tokenSpan) bool {
+		return excess(p.end-p.start, r.t.model.Tokenizer.Decode(p.tokens)) > shortExcess
+	})
 }
 
 // A doubt tells how far a text is from certain, choice by choice.

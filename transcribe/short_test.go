@@ -11,7 +11,7 @@ import (
 // TestShortWindow checks when a short window stands, and when it is encoded whole: the language or the text is in doubt.
 func TestShortWindow(t *testing.T) {
 	tok := multilingual(t)
-	text := func(logProb float32) decodedWindow { return said(tok, 0, " one", 90, logProb, 0) }
+	text := func(logProb float32) decodedWindow { return said(tok, 0, " one two three four", 90, logProb, 0) }
 	unended := text(-0.1)
 	unended.Choices = unended.Choices[:len(unended.Choices)-1]
 	for _, tt := range []struct {
@@ -26,6 +26,7 @@ func TestShortWindow(t *testing.T) {
 		{"certain, language detected", 0.95, text(-0.1), Options{}, []int{200}, []bool{true}},
 		{"language in doubt", 0.8, text(-0.1), Options{}, []int{200, 200}, []bool{false}},
 		{"text in doubt", 0, text(-1.5), Options{}, []int{200, 200}, []bool{true, false}},
+		{"too little text for its time", 0, said(tok, 0, " one two", 70, -0.1, 0), Options{}, []int{200, 200}, []bool{true, false}},
 		{"no words", 0, said(tok, 0, "", 90, -0.1, 0), Options{}, []int{200, 200}, []bool{true, false}},
 		{"a loop", 0, said(tok, 0, " one two one six two one six", 90, -0.1, 0), Options{}, []int{200, 200}, []bool{true, false}},
 		{"no end of text", 0, unended, Options{}, []int{200, 200}, []bool{true, false}},
