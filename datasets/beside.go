@@ -71,15 +71,16 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 
 // readText reads a whole text file, without surrounding white space.
 func readText(ctx context.Context, file string) (string, error) {
-	text, err := input.Read(ctx, file, maxLine)
+	b, err := input.Read(ctx, file, maxLine)
+	text := input.Text(b)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "", errNoTranscript
-	case err == nil && !utf8.Valid(text):
+	case err == nil && !utf8.ValidString(text):
 		err = errNotUTF8
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	return strings.TrimSpace(input.Text(text)), nil
+	return strings.TrimSpace(text), nil
 }

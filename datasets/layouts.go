@@ -62,7 +62,9 @@ var csvTables = []table{
 	{split: bars, columns: "path raw_text text", sounds: usual}, // LJSpeech
 	{split: bars, columns: "path text", sounds: usual},
 	{split: commas, columns: "path text", sounds: usual},
+	{split: semicolons, columns: "path text", sounds: usual},
 	{split: commas, sounds: usual},
+	{split: semicolons, sounds: usual},
 }
 
 // usual is where sound may be: beside the table, in clips as of Common Voice, in a folder named as the table as of FLEURS, in

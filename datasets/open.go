@@ -67,7 +67,7 @@ func openFile(path string, o Options) (*Dataset, error) {
 
 // openFolder decides by the files in the folder.
 func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, error) {
-	found, err := listFiles(ctx, path, real)
+	found, other, err := listFiles(ctx, path, real)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 			return nil, fmt.Errorf("the folder has several manifests: name one of them: %s", strings.Join(found[i], ", "))
 		default:
 			d := &Dataset{Format: l.format, Root: path, Files: found[i], options: o}
-			if l.format == "folder" && len(found[i+1]) > 0 { // CSV files
+			if d.manifest = other; len(found[i+1]) > 0 { // CSV files
 				d.manifest = found[i+1][0]
 			}
 			return d, nil
@@ -90,10 +90,11 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under
-// path, by layout. Hidden files and folders, and links to folders, are skipped.
-func listFiles(ctx context.Context, path, real string) ([][]string, error) {
-	found := make([][]string, len(layouts))
-	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
+// path, by layout, and the first file that would be read if it were named. Hidden files and folders, and links to folders,
+// are skipped.
+func listFiles(ctx context.Context, path, real string) (found [][]string, other string, err error) {
+	found = make([][]string, len(layouts))
+	err = filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
 		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -112,12 +113,17 @@ func listFiles(ctx context.Context, path, real string) ([][]string, error) {
 		}
 		p, atTop := filepath.Join(path, rel), rel == e.Name()
 		for i, l := range layouts {
-			if l.has(p) && (l.where == below || l.where == top && atTop) {
-				found[i] = append(found[i], p)
-				break
+			if !l.has(p) {
+				continue
 			}
+			if l.where == below || l.where == top && atTop {
+				found[i] = append(found[i], p)
+			} else if other == "" && l.advice == "" {
+				other = p
+			}
+			break
 		}
 		return nil
 	})
-	return found, err
+	return found, other, err
 }

@@ -42,15 +42,14 @@ type splitter func(line string) ([]string, error)
 func tabs(line string) ([]string, error) { return strings.Split(line, "\t"), nil }
 func bars(line string) ([]string, error) { return strings.Split(line, "|"), nil }
 
-// commas splits a line of RFC 4180; a field must end on its line. Without commas, semicolons separate fields, as spreadsheets
-// write them where the comma is in numbers.
-func commas(line string) ([]string, error) {
+// commas and semicolons split a line of RFC 4180; a field must end on its line. Spreadsheets write semicolons where the comma
+// is in numbers.
+func commas(line string) ([]string, error)     { return quoted(line, ',') }
+func semicolons(line string) ([]string, error) { return quoted(line, ';') }
+
+func quoted(line string, comma rune) ([]string, error) {
 	r := csv.NewReader(strings.NewReader(line))
-	if first, err := r.Read(); err != nil || len(first) > 1 || !strings.Contains(line, ";") {
-		return first, err
-	}
-	r = csv.NewReader(strings.NewReader(line))
-	r.Comma = ';'
+	r.Comma = comma
 	return r.Read()
 }
 
@@ -128,13 +127,18 @@ func (d *Dataset) readTables(ctx context.Context, tables []table, file string, r
 	return err
 }
 
-// fitting returns the first table that has as many columns as the line, with a sound where it should be; else the last.
+// fitting returns the first table that has as many columns as the line, with a sound where it should be, or whose names of
+// columns the line can be; else the last.
 func fitting(tables []table, file, line string) *table {
 	last := len(tables) - 1
 	for i := range tables[:last] {
 		t := &tables[i]
 		columns := strings.Fields(t.columns)
-		if values, err := t.split(line); err == nil && len(values) == len(columns) {
+		switch values, err := t.split(line); {
+		case err != nil:
+		case len(columns) == 0 && len(values) > 1:
+			return t
+		case len(columns) > 0 && len(values) == len(columns):
 			name := values[slices.Index(columns, "path")]
 			if _, err := t.sound(file, name); err == nil || audio.HasEnding(name) {
 				return t
