@@ -82,13 +82,8 @@ func addLogFields(r *http.Request, fields ...any) {
 // logRequests gives every request an id, a log line and a count in the metrics. A panic ends one request,
 // not the server.
 func (s *Server) logRequests(next http.Handler) http.Handler {
-	boot := s.created.UnixNano()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, fields := time.Now(), new(logFields)
-		id := r.Header.Get(requestIDHeader) // a proxy's
-		if !isPlainID(id) {
-			id = fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
-		}
+		began, fields, id := time.Now(), new(logFields), s.requestID(r)
 		out := &statusWriter{ResponseWriter: w}
 		end := answerFirst(w, r, s.stall)
 		defer func() {
@@ -111,6 +106,14 @@ func (s *Server) logRequests(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// requestID returns the id that a proxy has set, or else a new one.
+func (s *Server) requestID(r *http.Request) string {
+	if id := r.Header.Get(requestIDHeader); isPlainID(id) {
+		return id
+	}
+	return fmt.Sprintf("req_%x_%x", s.created.UnixNano(), s.ids.Add(1))
 }
 
 // finishRequest counts and logs a request that has been answered, or whose client has gone.

@@ -78,6 +78,11 @@ func TestReadiness(t *testing.T) {
 	want("/healthz", 200, "ok")
 	want("/readyz", 503, "loading")
 	want("/v1/models", 503, "being loaded")
+	if r, err := http.Get("http://" + l.Addr().String() + "/v1/models"); err != nil || r.Header.Get("X-Request-Id") == "" {
+		t.Errorf("a request while the model is loaded: %v, %v, want an id", r, err)
+	} else {
+		r.Body.Close()
+	}
 	asked, answer := httptest.NewRequest("OPTIONS", "http://localhost"+transcriptions, nil), httptest.NewRecorder()
 	asked.Header.Set("Origin", "https://app.example.org")
 	(&Server{opt: options}).checkOrigin(http.HandlerFunc(answerLoading)).ServeHTTP(answer, asked)

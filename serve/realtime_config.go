@@ -198,7 +198,8 @@ var flatMembers = map[string]string{
 	"session.turn_detection":            strings.TrimSuffix(inDetection, "."),
 }
 
-// apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
+// apply sets the member at a path and the members within it. Unknown members are ignored, and listed, except where they would
+// change what is heard. A member that is
 // missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
 func (c *sessionConfig) apply(at string, value json.RawMessage) *problem {
 	detects, null := at+"." == inDetection, string(value) == "null"
@@ -211,6 +212,8 @@ func (c *sessionConfig) apply(at string, value json.RawMessage) *problem {
 	switch set := members[at]; {
 	case flatMembers[at] != "" && string(value) != `"pcm16"`:
 		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want %s", at, flatMembers[at])
+	case set == nil && strings.HasPrefix(at, inFormat):
+		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want type or rate", at)
 	case set == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):
 		c.ignored.add(at)
 	case null:

@@ -129,7 +129,8 @@ func TestFlatMembers(t *testing.T) {
 	c := call(t, h, "?intent=transcription", nil)
 	for member, want := range map[string]string{
 		`"input_audio_format":"g711_ulaw"`: "session.audio.input.format", `"turn_detection":null`: "session.audio.input.turn_detection",
-		`"input_audio_transcription":{"language":"de"}`: "session.audio.input.transcription",
+		`"input_audio_transcription":{"language":"de"}`:      "session.audio.input.transcription",
+		`"audio":{"input":{"format":{"sample_rate":16000}}}`: "type or rate",
 	} {
 		c.send(`{"type":"session.update","session":{` + member + `}}`)
 		if e := c.until("error"); e.Error.Code != "unknown_parameter" || !strings.Contains(e.Error.Message, want) {

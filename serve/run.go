@@ -26,6 +26,7 @@ const writeTime = 5 * time.Minute
 type startupHandler struct {
 	server  atomic.Pointer[Server]
 	loading http.Handler // before there is one
+	ids     *Server      // what numbers requests then
 }
 
 func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -33,6 +34,7 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 		return
 	}
+	w.Header().Set(requestIDHeader, h.ids.requestID(r))
 	defer answerFirst(w, r, readTime)()
 	h.loading.ServeHTTP(w, r)
 }
@@ -57,7 +59,8 @@ func answerLoading(w http.ResponseWriter, r *http.Request) {
 // early, the context of load ends, and Run returns the error of listen.
 func Run(ctx context.Context, o Options, load func(context.Context) (*Server, error), listen func(*http.Server) error,
 	log *slog.Logger, grace time.Duration) error {
-	h := startupHandler{loading: (&Server{opt: o}).checkOrigin(http.HandlerFunc(answerLoading))}
+	starting := &Server{opt: o, created: time.Now()}
+	h := startupHandler{loading: starting.checkOrigin(http.HandlerFunc(answerLoading)), ids: starting}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 has no WebSockets here, and other limits
 	server := &http.Server{
