@@ -133,14 +133,17 @@ func JSON(b []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// Text returns text without a byte order mark, which programs on Windows write at the start of a file. With that of UTF-16,
-// it is converted.
+// Text returns text without a byte order mark, which programs on Windows write at the start of a file. UTF-16 is
+// converted, by its mark or, without one, if it is lines in little-endian order.
 func Text[T string | []byte](text T) string {
-	s, _, err := transform.String(unicode.BOMOverride(transform.Nop), string(text))
-	if err != nil {
-		return string(text)
+	s := string(text)
+	if len(s) > 3 && s[1] == 0 && s[3] == 0 && strings.Contains(s, "\n\x00") {
+		s = "\xff\xfe" + s
 	}
-	return s
+	if decoded, _, err := transform.String(unicode.BOMOverride(transform.Nop), s); err == nil {
+		return decoded
+	}
+	return string(text)
 }
 
 // Lookup returns the path of a file that exists: the given one, or the same with its letters and accents composed in another

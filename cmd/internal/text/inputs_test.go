@@ -82,6 +82,8 @@ func TestList(t *testing.T) {
 		{"a\nb\x00c\x00", []string{"a\nb", "c"}, ""},
 		{"a\x00b", []string{"a", "b"}, ""},
 		{"\xff\xfea\x00.\x00\r\x00\n\x00", []string{"a."}, ""}, // as PowerShell writes it
+		{"a\x00.\x00\r\x00\n\x00", []string{"a."}, ""},         // as other programs do
+		{"a\x00b\x00c\nd\x00", []string{"a", "b", "c\nd"}, ""},
 		{"\n\n", nil, "it names no file"},
 		{strings.Repeat("\n", longestList+1), nil, "want at most 64 MiB"},
 	} {
