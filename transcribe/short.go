@@ -18,7 +18,8 @@ const (
 	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
 	shortDoubt               = 0.75 // of the text; above it, it is in doubt
-	shortExcess              = 0.6  // s: text that lasts so much longer than it is said slowly is in doubt
+	shortExcess              = 0.6  // s: text that lasts so much longer than it is said slowly is in doubt,
+	shortCommand             = 12   // bytes, unless it is shorter than this: the times of a word or two are rough
 	endMargin                = 0.4  // s: text that ends so close to the end of the sound is the last
 )
 
@@ -70,7 +71,8 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 func (r *transcription) lacksText(w *window, a attempt) bool {
 	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
 	return slices.ContainsFunc(pieces, func(p tokenSpan) bool {
-		return excess(p.end-p.start, r.t.model.Tokenizer.Decode(p.tokens)) > shortExcess
+		text := r.t.model.Tokenizer.Decode(p.tokens)
+		return len(text) >= shortCommand && excess(p.end-p.start, text) > shortExcess
 	})
 }
 
