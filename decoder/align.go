@@ -16,7 +16,7 @@ type AlignOptions struct {
 	// Tokens are a whole sequence, prompt and end-of-text included.
 	Tokens []tokenizer.Token
 
-	// First is the index of the first token whose probability is wanted; at least 1.
+	// First is the index of the first token whose probability is wanted; at least 1. len(Tokens) wants none.
 	First int
 
 	// Below excludes tokens of this id and above from the probabilities.
@@ -56,7 +56,10 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	}
 	s := d.NewStream(c)
 	defer s.Close()
-	logits := make([]float32, min(n, alignRows)*vocab)
+	var logits []float32
+	if o.First < n-1 {
+		logits = make([]float32, min(n, alignRows)*vocab)
+	}
 	for from := 0; from < n; from += alignRows {
 		rows := make([]Row, 0, alignRows)
 		for p := from; p < min(n, from+alignRows); p++ {

@@ -3,7 +3,6 @@
 package timing
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -19,67 +18,109 @@ func (m Matrix) row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 // medianWidth is the width of the filter over attention weights, in positions.
 const medianWidth = 7
 
-// Cost returns the cost matrix of a path, from the attention of each head over positions: the rows from start on, but the last.
+// Cost returns the cost matrix of a path, from the attention of each head over positions: the rows from start on, but the
+// last. It overwrites heads.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, find_alignment.
 func Cost(heads [][]float32, positions, start int) Matrix {
-	weights := make([]Matrix, len(heads))
-	for i, w := range heads {
-		m := Matrix{Rows: len(w) / positions, Cols: positions, Data: slices.Clone(w)}
+	sum := Matrix{Rows: len(heads[0])/positions - start - 1, Cols: positions}
+	sum.Data = make([]float32, sum.Rows*sum.Cols)
+	for _, w := range heads {
+		m := Matrix{Rows: len(w) / positions, Cols: positions, Data: w}
 		standardize(m)
-		weights[i] = Median(m, medianWidth)
+		m = Matrix{sum.Rows, positions, w[start*positions:]}
+		Median(m)
+		for i := range sum.Data {
+			sum.Data[i] += m.Data[i]
+		}
 	}
-	m := mean(weights)
-	cost := Matrix{Rows: m.Rows - start - 1, Cols: m.Cols, Data: m.Data[start*m.Cols : (m.Rows-1)*m.Cols]}
-	for i := range cost.Data {
-		cost.Data[i] = -cost.Data[i]
+	for i := range sum.Data {
+		sum.Data[i] = -(sum.Data[i] / float32(len(heads)))
 	}
-	return cost
+	return sum
 }
 
 // standardize makes every column of m one of mean 0 and variance 1.
 func standardize(m Matrix) {
-	for c := range m.Cols {
-		sum, square := 0.0, 0.0
-		for r := range m.Rows {
-			sum += float64(m.Data[r*m.Cols+c])
+	mean, deviation := make([]float64, m.Cols), make([]float64, m.Cols)
+	for r := range m.Rows {
+		for c, v := range m.row(r) {
+			mean[c] += float64(v)
 		}
-		mean := sum / float64(m.Rows)
-		for r := range m.Rows {
-			d := float64(m.Data[r*m.Cols+c]) - mean
-			square += d * d
+	}
+	for c := range mean {
+		mean[c] /= float64(m.Rows)
+	}
+	for r := range m.Rows {
+		for c, v := range m.row(r) {
+			d := float64(v) - mean[c]
+			deviation[c] += float64(d * d)
 		}
-		deviation := float32(math.Sqrt(square / float64(m.Rows)))
-		for r := range m.Rows {
-			v := &m.Data[r*m.Cols+c]
-			*v = (*v - float32(mean)) / deviation
+	}
+	for c, square := range deviation {
+		deviation[c] = math.Sqrt(square / float64(m.Rows))
+	}
+	for r := range m.Rows {
+		row := m.row(r)
+		for c := range row {
+			row[c] = (row[c] - float32(mean[c])) / float32(deviation[c])
 		}
 	}
 }
 
-// Median filters every row of m, which is reflected at its ends. A row too short
-// to be reflected stays as it is.
+// Median replaces every element of a row of m by the median of the seven around it. Rows are reflected at their ends; one
+// too short to be reflected stays as it is. NaN counts as the largest number, as for torch.sort.
+//
+// Two neighbours share six of their seven elements. With a, b and c the three of these in order that come first, and d, e and
+// f the others, the median lies between the third and the fourth of the six,
+//
+//	third   min(c, f, max(a, e), max(b, d))
+//	fourth  max(a, d, min(c, e), min(b, f))
+//
+// so it is the seventh element, or the nearer of these two.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, median_filter.
-func Median(m Matrix, width int) Matrix {
-	half := width / 2
+func Median(m Matrix) {
+	const half = medianWidth / 2
 	if m.Cols <= half {
-		return m
+		return
 	}
-	out := Matrix{m.Rows, m.Cols, make([]float32, len(m.Data))}
-	window := make([]float32, width)
+	window := make([]int32, m.Cols+2*half+1) // a row with its reflections; one element more makes the pairs whole
 	for r := range m.Rows {
-		from, to := m.row(r), out.row(r)
-		for c := range to {
-			for k := range window {
-				window[k] = from[mirrored(c+k-half, m.Cols)]
+		row := m.row(r)
+		for i := range window {
+			window[i] = orderOf(row[mirrored(min(i, m.Cols+2*half-1)-half, m.Cols)])
+		}
+		for at := 0; at < len(row); at += 2 {
+			x := window[at:][:medianWidth+1]
+			a, b, c := sorted(x[1], x[2], x[3])
+			d, e, f := sorted(x[4], x[5], x[6])
+			third := min(c, f, max(a, e), max(b, d))
+			fourth := max(a, d, min(c, e), min(b, f))
+			row[at] = numberOf(max(third, min(fourth, x[0])))
+			if at+1 < len(row) {
+				row[at+1] = numberOf(max(third, min(fourth, x[7])))
 			}
-			slices.SortFunc(window, nanLast)
-			to[c] = window[half]
 		}
 	}
-	return out
 }
+
+func sorted(a, b, c int32) (least, middle, most int32) {
+	a, b = min(a, b), max(a, b)
+	return min(a, c), max(a, min(b, c)), max(b, c)
+}
+
+// orderOf returns an integer that compares as v does, and is the largest for NaN.
+func orderOf(v float32) int32 {
+	if v != v {
+		return math.MaxInt32
+	}
+	i := int32(math.Float32bits(v))
+	return i ^ int32(uint32(i>>31)>>1)
+}
+
+// numberOf is the inverse of orderOf.
+func numberOf(i int32) float32 { return math.Float32frombits(uint32(i ^ int32(uint32(i>>31)>>1))) }
 
 // mirrored returns the index i if it is in 0 to n-1. Otherwise it reflects i at the nearer end without
 // repeating that end: -1 becomes 1.
@@ -93,20 +134,13 @@ func mirrored(i, n int) int {
 	return i
 }
 
-// nanLast orders numbers as torch.sort does.
-func nanLast(a, b float32) int { return cmp.Compare(-b, -a) }
-
-// mean returns the mean of matrices of one shape.
-func mean(all []Matrix) Matrix {
-	m := Matrix{all[0].Rows, all[0].Cols, make([]float32, len(all[0].Data))}
-	for i := range m.Data {
-		sum := float32(0)
-		for _, x := range all {
-			sum += x.Data[i]
-		}
-		m.Data[i] = sum / float32(len(all))
+// Begins returns the first column of each row on the cheapest path through cost.
+func Begins(cost Matrix) []int {
+	begins := make([]int, cost.Rows)
+	for _, step := range slices.Backward(Path(cost)) {
+		begins[step.Row] = step.Col
 	}
-	return m
+	return begins
 }
 
 // A Step is one element of a path through a matrix.
@@ -119,28 +153,28 @@ type Step struct{ Row, Col int }
 func Path(cost Matrix) (path []Step) {
 	const both, down, right = 0, 1, 2
 	n, m := cost.Rows, cost.Cols
-	inf := float32(math.Inf(1))
-	// Sums of the column before and of this one, each with a row of infinity on top.
-	before, sums := make([]float32, n+1), make([]float32, n+1)
-	for i := range before {
-		before[i] = inf
+	// Sums of the row above and of this one, each with a column of infinity in front.
+	above, sums := make([]float32, m+1), make([]float32, m+1)
+	for j := range above {
+		above[j] = float32(math.Inf(1))
 	}
-	before[0] = 0
+	above[0] = 0
 	trace := make([]uint8, n*m)
-	for j := range m {
-		sums[0] = inf
-		for i := range n {
-			c0, c1, c2 := before[i], sums[i], before[i+1]
+	for i := range n {
+		row, steps := cost.row(i), trace[i*m:(i+1)*m]
+		sums[0] = float32(math.Inf(1))
+		for j, v := range row {
+			c0, c1, c2 := above[j], above[j+1], sums[j]
 			c, t := c2, uint8(right)
 			if c0 < c1 && c0 < c2 {
 				c, t = c0, both
 			} else if c1 < c0 && c1 < c2 {
 				c, t = c1, down
 			}
-			sums[i+1] = float32(float64(cost.Data[i*m+j]) + float64(c))
-			trace[i*m+j] = t
+			sums[j+1] = float32(float64(v) + float64(c))
+			steps[j] = t
 		}
-		before, sums = sums, before
+		above, sums = sums, above
 	}
 	for i, j := n, m; i > 0 || j > 0; { // backwards
 		path = append(path, Step{i - 1, j - 1})

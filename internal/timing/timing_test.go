@@ -1,31 +1,50 @@
 package timing_test
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"verity/internal/timing"
 )
 
-// TestMedian: by hand, with NaN last as torch sorts.
+// TestMedian: by sorting, with NaN last as torch sorts. The rows are odd and even, and some too short to be reflected.
 func TestMedian(t *testing.T) {
-	nan := float32(math.NaN())
-	for _, tt := range []struct {
-		name    string
-		in, out []float32
-		width   int
-	}{
-		{"reflected", []float32{9, 1, 5, 2, 8}, []float32{1, 5, 2, 5, 2}, 3},
-		{"too short", []float32{3, 1, 2}, []float32{3, 1, 2}, 7},
-		{"just long enough", []float32{1, 2, 3, 4}, []float32{3, 3, 2, 2}, 7},
-		{"not a number", []float32{nan, 1, nan, 2, 3}, []float32{1, nan, 2, 3, 2}, 3},
-	} {
-		got := timing.Median(timing.Matrix{Rows: 1, Cols: len(tt.in), Data: slices.Clone(tt.in)}, tt.width).Data
-		if !slices.EqualFunc(got, tt.out, func(a, b float32) bool { return a == b || a != a && b != b }) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.out)
+	r := rand.New(rand.NewPCG(1, 2))
+	for cols := range 40 {
+		m := timing.Matrix{Rows: 3, Cols: cols, Data: make([]float32, 3*cols)}
+		for i := range m.Data {
+			if m.Data[i] = float32(r.NormFloat64()); r.IntN(5) == 0 {
+				m.Data[i] = []float32{float32(math.NaN()), -float32(math.NaN()), float32(math.Inf(-1)), 0}[r.IntN(4)]
+			}
+		}
+		want := slices.Clone(m.Data)
+		for i := range want {
+			if cols > 3 {
+				want[i] = median(m.Data[i/cols*cols:][:cols], i%cols)
+			}
+		}
+		timing.Median(m)
+		if !slices.EqualFunc(m.Data, want, func(a, b float32) bool { return a == b || a != a && b != b }) {
+			t.Errorf("%d columns: %v, want %v", cols, m.Data, want)
 		}
 	}
+}
+
+// median returns the median of the seven elements around row[at].
+func median(row []float32, at int) float32 {
+	var window []float32
+	for i := at - 3; i <= at+3; i++ {
+		k := max(i, -i)
+		if last := len(row) - 1; k > last {
+			k = 2*last - k
+		}
+		window = append(window, row[k])
+	}
+	slices.SortFunc(window, func(a, b float32) int { return cmp.Compare(-b, -a) })
+	return window[3]
 }
 
 // TestPath: paths by hand. Of equal costs the step to the right comes first.
