@@ -5,7 +5,6 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/timing"
 	"verity/tokenizer"
 )
 
@@ -37,40 +36,29 @@ func (m *Model) alignmentHeads() (heads []decoder.Head) {
 	return heads
 }
 
-// timesOf returns the times of words from the attention of text tokens.
+// timesOf returns the times of words.
 //
-//	a       of start sequence, <|notimestamps|>, text, <|endoftext|>
-//	start   length of the start sequence
-//	words   of the text and <|endoftext|>, with their tokens
+//	edges   the audio positions at which they begin, and that of <|endoftext|>
+//	probs   the probabilities of their tokens
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, find_alignment.
-func timesOf(a *decoder.Alignment, positions, start int, words []string, groups [][]tokenizer.Token) []wordTime {
-	if len(groups) <= 1 {
-		return nil // end-of-text alone
-	}
-	cost := timing.Cost(a.Weights, positions, start)
-	begins := make([]int, cost.Rows)
-	path := timing.Path(cost)
-	for _, step := range slices.Backward(path) {
-		begins[step.Row] = step.Col // the first of each row stays
-	}
-	times := make([]wordTime, len(groups)-1)
-	at := 0
-	for i, g := range groups[:len(groups)-1] {
-		end := at + len(g)
+func timesOf(edges []float64, probs []float32, words []string, groups [][]tokenizer.Token) []wordTime {
+	times := make([]wordTime, len(edges)-1)
+	for i := range times {
+		n := len(groups[i])
 		times[i] = wordTime{
-			word: words[i], tokens: slices.Clone(g),
-			start: secondsAt(begins[at]), end: secondsAt(begins[end]),
-			probability: meanProb(a.Probs[at:end]),
+			word: words[i], tokens: slices.Clone(groups[i]),
+			start: secondsAt(edges[i]), end: secondsAt(edges[i+1]),
+			probability: meanProb(probs[:n]),
 		}
-		at = end
+		probs = probs[n:]
 	}
 	return times
 }
 
 // secondsAt returns the time of an audio position of 20 ms.
-func secondsAt(position int) float64 {
-	return float64(position) / (audio.FramesPerSecond / framesPerStep)
+func secondsAt(position float64) float64 {
+	return position / (audio.FramesPerSecond / framesPerStep)
 }
 
 func meanProb(probs []float32) float64 {

@@ -267,7 +267,7 @@ func (r *transcription) wordTimes(
 	if s.Words != nil {
 		return s.Words, nil
 	}
-	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size)
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size, false)
 	offset := seconds(s.Seek)
 	for _, t := range times {
 		words = append(words, transcript.Word{Start: offset + t.start, End: offset + t.end})

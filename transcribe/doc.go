@@ -14,6 +14,9 @@
 // reject the result, it is decoded again at a higher temperature. What passes is cut into
 // segments at its timestamps, and the last of these says where the next window begins.
 //
+// Words get their times from the attention of the decoder while it is forced through the text, once by tokens and once letter
+// by letter.
+//
 // # Conventions
 //
 // A position in the clip ("seek") is a frame of 10 ms; times are in seconds from its start. The

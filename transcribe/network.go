@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/internal/timing"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -31,7 +33,10 @@ type encodedWindow interface {
 	// words returns the times of the words of a text within the first frames of the window.
 	// start is the start of the sequence: start-of-transcript, language, task. The times
 	// depend on the window and the text alone, not on how the text was decoded.
-	words(ctx context.Context, start, text []tokenizer.Token, language string, frames int) ([]wordTime, error)
+	// letters makes them more precise, and takes longer.
+	words(
+		ctx context.Context, start, text []tokenizer.Token, language string, frames int, letters bool,
+	) ([]wordTime, error)
 
 	// close frees the memory of the window.
 	close()
@@ -187,28 +192,57 @@ func (w *modelWindow) decodeSeveral(ctx context.Context, o decoder.SessionOption
 	return d, nil
 }
 
-// words runs the text through the decoder once more. Like encoding, it alternates with the
-// decoding of other windows.
+// words runs the text through the decoder once more, and again in letters.
 func (w *modelWindow) words(
-	ctx context.Context, start, text []tokenizer.Token, language string, frames int,
+	ctx context.Context, start, text []tokenizer.Token, language string, frames int, letters bool,
 ) ([]wordTime, error) {
 	tok, positions := w.Tokenizer, frames/framesPerStep
 	if len(text) == 0 || positions == 0 {
 		return nil, nil
 	}
-	var a *decoder.Alignment
-	err := w.Batch.WithAllThreads(ctx, func(between func()) (err error) {
-		a, err = w.Decoder.Align(ctx, w.cross, decoder.AlignOptions{
-			Tokens: slices.Concat(start, []tokenizer.Token{tok.NoTimestamps}, text, []tokenizer.Token{tok.EOT}),
-			First:  len(start) + 1, Below: tok.EOT, Heads: w.alignmentHeads(), Positions: positions, Yield: between,
-		})
-		return err
-	})
+	text = append(slices.Clone(text), tok.EOT)
+	begins, probs, err := w.force(ctx, start, text, true, positions)
 	if err != nil {
 		return nil, err
 	}
-	words, groups := tok.SplitToWords(append(slices.Clone(text), tok.EOT), language)
-	return timesOf(a, positions, len(start), words, groups), nil
+	words, groups := tok.SplitToWords(text, language)
+	edges, at := make([]float64, len(groups)), 0
+	for i, g := range groups {
+		edges[i] = float64(begins[at])
+		at += len(g)
+	}
+	// Where no spaces separate words, each character is one, so that letters add nothing.
+	if letters && slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, " ") }) {
+		if err := w.refine(ctx, edges, start, words, groups, positions); err != nil {
+			return nil, err
+		}
+	}
+	return timesOf(edges, probs, words, groups), nil
+}
+
+// force runs a text that ends with end-of-text through the decoder. It returns the audio position at which each token
+// begins, and the probabilities of all but the last if they are wanted. Like encoding, it alternates with the decoding
+// of other windows.
+func (w *modelWindow) force(
+	ctx context.Context, start, text []tokenizer.Token, wantProbs bool, positions int,
+) (begins []int, probs []float32, err error) {
+	o := decoder.AlignOptions{
+		Tokens: slices.Concat(start, []tokenizer.Token{w.Tokenizer.NoTimestamps}, text),
+		First:  len(start) + 1, Below: w.Tokenizer.EOT, Heads: w.alignmentHeads(), Positions: positions,
+	}
+	if !wantProbs {
+		o.First = len(o.Tokens)
+	}
+	var a *decoder.Alignment
+	err = w.Batch.WithAllThreads(ctx, func(between func()) (err error) {
+		o.Yield = between
+		a, err = w.Decoder.Align(ctx, w.cross, o)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return timing.Begins(timing.Cost(a.Weights, positions, len(start))), a.Probs, nil
 }
 
 func traffic(t decoder.Traffic) transcript.Traffic {

@@ -221,7 +221,7 @@ func newScripted(s scripted, window, positions int, o Options) (*Transcriber, er
 
 // words makes up times as tools/reference/transcribe_goldens.py does.
 func (w scriptedWindow) words(
-	_ context.Context, _, text []tokenizer.Token, language string, frames int,
+	_ context.Context, _, text []tokenizer.Token, language string, frames int, _ bool,
 ) (times []wordTime, err error) {
 	if len(text) == 0 {
 		return nil, nil

@@ -375,7 +375,7 @@ func (r *transcription) timeSpan(ctx context.Context, m *textMatch, span textGap
 	if err := r.encode(ctx, w); err != nil {
 		return err
 	}
-	times, err := w.encoded.words(ctx, r.t.languageAndTask(language), text, language.Code, w.size)
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(language), text, language.Code, w.size, r.t.opt.Strategy != Upstream)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,8 @@ func (r *transcription) timeWords(ctx context.Context, w *window) error {
 	for _, s := range w.segments {
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
-	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size)
+	letters := r.t.opt.Strategy != Upstream && r.t.pass == (Pass{}) // live passes find by times what is new
+	times, err := w.encoded.words(ctx, r.t.languageAndTask(w.language.Language), text, w.language.Code, w.size, letters)
 	if err != nil {
 		return err
 	}
