@@ -154,7 +154,7 @@ func ExampleModel_Transcriber_withText() {
 	}
 	// Output:
 	// 00:03.980 in the text, not heard: please!
-	// 0.0 One, nine, seven, six: please!
+	// 0.1 One, nine, seven, six: please!
 	// 4.0 Eight three five seven seven four.
 }
 
