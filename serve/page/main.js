@@ -50,14 +50,14 @@ function view(name) {
 
 // refresh shows the list, and the current work in the page's title.
 function refresh() {
-  list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j], `“${j.name}” was deleted.`)});
+  list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j])});
   const working = jobs.current();
   document.title = recording.current() ? "● Recording – " + page : working ? [working.place, working.progress && Math.round(working.progress * 100) + " %"].filter(x => x).join(", ") + " – " + page : page;
 }
 
-function remove(some, message) {
+function remove(some) {
   const at = jobs.jobs.indexOf(pane.job());
-  trash.remove(some, message);
+  trash.remove(some, some.length === 1 ? `“${some[0].name}” was deleted.` : `${some.length} recordings were deleted.`);
   removed = true;
   if (some.includes(pane.job())) {
     const next = jobs.jobs[Math.min(at, jobs.jobs.length - 1)] || null;
@@ -169,7 +169,7 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   edit.toggle(pane.job());
   text.goTo(place);
 }});
-pane.connect({choose: chooseFiles, record, changed: refresh});
+pane.connect({choose: chooseFiles, record, remove, changed: refresh});
 list.connect(refresh);
 const edited = (job, {undone, message} = {}) => {
   removed = false;
@@ -223,7 +223,7 @@ $("selectNone").onclick = () => list.select(null);
 $("deletePicked").onclick = () => {
   const gone = list.selected();
   list.select(null);
-  remove(gone, gone.length === 1 ? `“${gone[0].name}” was deleted.` : `${gone.length} recordings were deleted.`);
+  remove(gone);
 };
 $("print").onclick = () => print();
 $("openHelp").onclick = () => $("help").showModal();

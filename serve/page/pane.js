@@ -159,11 +159,11 @@ function showProblem(s, some) {
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest && !s.resume || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
-  if (s.state === "failed" && !canRetry(s)) ways.push(["Delete", () => $("delete").click()]);
+  if (s.state === "failed" && !canRetry(s)) ways.push(["Delete", () => actions.remove([s])]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
 
-// connect adds the handlers. on has choose() and changed().
+// connect adds the handlers. on has choose(), record(), remove() and changed().
 export function connect(on) {
   actions = on;
   $("title").onchange = () => {

@@ -4,6 +4,7 @@ import * as player from "./player.js";
 import {Strip} from "./strip.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
+import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 const make = (name, kind) => Object.assign(document.createElement(name), {className: kind});
@@ -142,8 +143,10 @@ export function connect() {
   $("merge").onclick = () => merge(chosen(), chosen().nextElementSibling);
   for (const id of ["cueStart", "cueEnd"]) {
     const set = by => {
-      const {row} = chosen(), to = seconds($(id).value) + by;
-      if (Number.isFinite(to)) subtitles.move(row, id === "cueStart" ? to : row.start, id === "cueEnd" ? to : row.end); else showTimes();
+      const {row} = chosen(), to = seconds($(id).value) + by, [start, end] = id === "cueStart" ? [to, row.end] : [row.start, to];
+      if (Number.isFinite(to) && end - start >= subtitles.shortest) return subtitles.move(row, start, end);
+      showTimes();
+      announce(Number.isFinite(to) ? `The end must be at least ${subtitles.shortest} s after the start.` : "Type a time like 0:05.20.");
     };
     $(id).onchange = () => set(0);
     $(id).onkeydown = e => {

@@ -11,7 +11,7 @@ import * as text from "./text.js";
 import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
-const shortest = 0.2; // s of a subtitle that is moved or split by hand
+export const shortest = 0.2; // s of a subtitle that is moved or split by hand
 let job = null, rows = [], of = {}, shown = false, on = null, track = null, asked = 0, timer = 0; // of: what the rows were computed of
 
 const wanted = () => ({job, paragraphs: job.paragraphs, rules: $("subtitles").value, names: names(job), speakers: job.names});

@@ -682,6 +682,8 @@ const parts = {
     await page.waitForSelector("#jobs .failed");
     check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound." && await page.textContent("#problem p") === "This is a text file, not sound." && !/letter/.test(await status(page)), [await page.textContent("#jobs .state.bad"), await status(page)]);
     check("and has neither player nor Save", !await page.isVisible("#bar") && !await page.isVisible("#save"), "");
+    await page.getByRole("button", {name: "Delete", exact: true}).click();
+    check("and its Delete deletes it", !(await rows(page)).some(n => /letter/.test(n)) && /was deleted/.test(await status(page)), [await rows(page), await status(page)]);
     const quiet = Buffer.from(readFileSync(speech));
     quiet.fill(0, 100);
     await add(page, [{name: "photo.png", mimeType: "image/png", buffer: Buffer.from("\x89PNG")}, {name: "silence.wav", mimeType: "audio/wav", buffer: quiet}]);

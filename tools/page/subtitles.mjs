@@ -54,6 +54,11 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await settled(page, l => Math.abs(l[2].end - split[2].end - 0.3) < 0.02, "a time can be typed");
       await page.press("#cueEnd", "ArrowDown");
       await settled(page, l => Math.abs(l[2].end - split[2].end - 0.2) < 0.02, "and changed by keys");
+      const right = JSON.stringify(await lines(page));
+      await page.fill("#cueEnd", "0:00.10");
+      await page.press("#cueEnd", "Enter");
+      await announced(page, "The end must be at least 0.2 s after the start.");
+      check("an end before the start changes nothing", JSON.stringify(await lines(page)) === right && await page.inputValue("#cueEnd") !== "0:00.10", await lines(page));
       const box = await page.locator("#strip .fixed").last().boundingBox(), was = (await lines(page))[2];
       await page.mouse.move(box.x + box.width - 3, box.y + 10);
       await page.mouse.down();
