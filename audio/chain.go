@@ -104,7 +104,7 @@ func (c *chain) finish() error {
 func (c *chain) follow() error {
 	f, next := c.now.file, c.now.mix.src.nextStream
 	for c.over = true; next > 0; next = findPage(f, next+1, oggFirst) {
-		thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(c.delivered)/SampleRate, f.from+next)
+		thing := fmt.Sprintf("what follows %.2f s (byte %d)", float64(c.delivered)/SampleRate, f.from+next)
 		if c.opened++; int64(c.opened) >= maxStreams+streamsPerSecond*c.delivered/SampleRate {
 			most := fmt.Sprintf("at most %d, and %d a second", maxStreams, streamsPerSecond)
 			return c.unread(thing, malformed("streams of a chained file", most, "more"))
@@ -142,6 +142,6 @@ func (c *chain) unread(part string, why error) error {
 	if c.in.Strict {
 		return malformed(part, "", "%s", detail(why))
 	}
-	c.found.short(part + ", cannot be read: " + detail(why))
+	c.found.short(part + " cannot be read: " + detail(why))
 	return nil
 }

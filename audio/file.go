@@ -189,6 +189,9 @@ func id3Size(head []byte) int64 {
 	}
 	b := binary.BigEndian.Uint32(head[6:10])
 	size := 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
+	if b&0x80808080 != 0 { // some programs write all eight bits
+		size = 10 + int64(b)
+	}
 	if head[5]&0x10 != 0 {
 		size += 10
 	}

@@ -45,6 +45,7 @@ func init() {
 		{name: "a WavPack file", magic: "wvpk"},
 		{name: "a Monkey's Audio file", magic: "MAC "},
 		{name: "an AMR file", magic: "#!AMR"},
+		{name: "a NIST SPHERE file", magic: "NIST_1A"}, // a header of text
 		{name: "an AC-3 file", magic: "\x0b\x77"},
 		{name: "an AAC file (ADTS)", is: isADTS},
 		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: openMP3},

@@ -121,7 +121,7 @@ func (p *pcmReader) unread() error {
 			break
 		}
 		if c.id == "data" && c.size >= int64(len(b)) {
-			return malformed(c.at(), "one data chunk", "another")
+			return fmt.Errorf("a second %s", c.at())
 		}
 	}
 	if n < len(b) || f.isChunk(at) || f.padding(at) || f.err != nil {

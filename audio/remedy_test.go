@@ -19,6 +19,7 @@ func TestRemedies(t *testing.T) {
 		{FFmpegAuto, "talk.m4a", m4a, "is an MP4 or M4A file" + install},
 		{FFmpegAuto, "memo.qta", "\x00\x00\x00\x08wide", "is a QuickTime file" + install},
 		{FFmpegNever, "talk.m4a", m4a, "is an MP4 or M4A file; convert it to WAV or FLAC first"},
+		{FFmpegAuto, "talk.sph", "NIST_1A\n   1024\nsample_count -i 30400\n", "is a NIST SPHERE file" + install},
 		{FFmpegAuto, "adpcm.wav", string(riff(chunk("fmt ", fmtBody(2, 1, 8000, 4)), chunk("data", nil))), "got 0x0002, want PCM, float, A-law or mu-law" + install},
 		{FFmpegAuto, "cut.wav", wav, "want sound after the header; copy or export it again"},
 		{FFmpegNever, "notes.txt", "Grüße, this is no sound", "notes.txt: is a text file, not a sound file"},

@@ -73,10 +73,11 @@ func TestMP3Tags(t *testing.T) {
 	frames := file[start:]
 	for why, b := range map[string][]byte{
 		"no tag": frames, "ID3": slices.Concat(tag, frames), "two ID3": slices.Concat(tag, tag, frames),
-		"ID3v1":        slices.Concat(frames, []byte("TAG"), make([]byte, 125)),
-		"APE":          slices.Concat(frames, []byte("APETAGEX"), make([]byte, 200)),
-		"Lyrics3":      slices.Concat(frames, []byte("LYRICSBEGIN"), make([]byte, 900), []byte("LYRICSENDTAG"), make([]byte, 125)),
-		"noise before": slices.Concat([]byte("noise before the frames"), frames),
+		"ID3 whose size has eight bits": slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\xc8"), bytes.Repeat(tag[10:14], 50), frames),
+		"ID3v1":                         slices.Concat(frames, []byte("TAG"), make([]byte, 125)),
+		"APE":                           slices.Concat(frames, []byte("APETAGEX"), make([]byte, 200)),
+		"Lyrics3":                       slices.Concat(frames, []byte("LYRICSBEGIN"), make([]byte, 900), []byte("LYRICSENDTAG"), make([]byte, 125)),
+		"noise before":                  slices.Concat([]byte("noise before the frames"), frames),
 	} {
 		c, err := openBytes(b)
 		if why == "noise before" { // not recognised by its first bytes

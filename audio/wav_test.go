@@ -263,8 +263,8 @@ func TestAfterSamples(t *testing.T) {
 	}{
 		"size 0, RIFF's is right":  {riff(pcm, chunkOf("data", 0, sound)), 8000, ""},
 		"an empty chunk before it": {riff(pcm, empty, chunk("data", sound)), 8004, ""}, // with a header
-		"two chunks":               {riff(pcm, chunk("data", sound), list, chunk("data", sound)), 8000, "one data chunk"},
-		"a second chunk appended":  {slices.Concat(whole, chunk("data", sound)), 8000, "one data chunk"},
+		"two chunks":               {riff(pcm, chunk("data", sound), list, chunk("data", sound)), 8000, "what follows 0.50 s cannot be read: a second data chunk at byte "},
+		"a second chunk appended":  {slices.Concat(whole, chunk("data", sound)), 8000, "what follows 0.50 s cannot be read: a second data chunk at byte "},
 		"a stale size":             {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
 		"both sizes stale":         {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
 		"samples after":            {slices.Concat(whole, sound), 8000, "bytes that no header"},
