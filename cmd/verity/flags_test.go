@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,5 +90,36 @@ func TestFlagCount(t *testing.T) {
 	const most = 102
 	if names := flagNames(); len(names) > most || len(names) < 50 {
 		t.Errorf("%d flags, want at most %d: %s", len(names), most, strings.Join(names, " "))
+	}
+}
+
+// TestValueAfterSpace: a flag that may stand alone has the next argument as its value if that can be one and is no file.
+func TestValueAfterSpace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("on", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"a.wav --subtitles youtube -o s":          "transcribe a.wav --subtitles=youtube -o s",
+		"--subtitles netflix,cps=15 a.wav":        "transcribe --subtitles=netflix,cps=15 a.wav",
+		"--subtitles a.wav":                       "transcribe --subtitles a.wav",
+		"--condition_on_previous_text false":      "transcribe --condition_on_previous_text=false",
+		"--vad_filter TRUE --word_timestamps off": "transcribe --vad_filter=TRUE --word_timestamps=off",
+		"--vad on":                           "transcribe --vad on", // a file
+		"--vad maybe -l en --progress never": "transcribe --vad maybe -l en --progress=never",
+		"-- --vad off":                       "transcribe -- --vad off",
+		"serve --check true":                 "serve --check=true",
+	} {
+		if got := strings.Join(commandLine(newRoot(cli.Env{}), strings.Fields(args)), " "); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+	for _, o := range cli.All() {
+		for word, bare := range map[string]string{"true": "true", "on": "true", "False": "false", "off": "false"} {
+			v, err := o.Parse(word)
+			if other, _ := o.Parse(bare); (o.Kind == cli.Switch || o.BareValue != "") && (err != nil || v != other || bare == "true" && o.BareValue != "" && v.Text != o.BareValue) {
+				t.Errorf("--%s=%s is %+v, %v", o.Name, word, v, err)
+			}
+		}
 	}
 }

@@ -116,8 +116,8 @@ var formatFlags = map[string]string{
 }
 
 // commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Flags of other
-// programs get two hyphens, since -ml would be read as -m l; and True or False after a flag is its value, as in programs
-// of Python.
+// programs get two hyphens, since -ml would be read as -m l; and a value after a flag that may stand alone gets an
+// equals sign.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		forEach(root, plainUsage)
@@ -126,6 +126,7 @@ func commandLine(root *cobra.Command, args []string) []string {
 	}
 	var out []string
 	args = withCommand(root, args)
+	cmd, _, _ := root.Find(args)
 	for i, arg := range args {
 		last := len(out) - 1
 		format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]
@@ -138,7 +139,7 @@ func commandLine(root *cobra.Command, args []string) []string {
 			arg = "--output-format=" + format
 		case here != "" && arg[0] == '-' && args[0] == "transcribe":
 			arg = "--" + name
-		case (arg == "True" || arg == "False") && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
+		case last >= 0 && cli.IsValue(cmd.Flags(), out[last], arg):
 			out[last] += "=" + arg
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,19 @@ func optionOf(f *pflag.Flag) *Option {
 		return f.O
 	}
 	return nil
+}
+
+// IsValue reports whether the argument after a flag that may stand alone is its value: it would be a valid one, and no
+// file has that name.
+func IsValue(flags *pflag.FlagSet, flag, arg string) bool {
+	name, long := strings.CutPrefix(flag, "--")
+	f := flags.Lookup(name)
+	if !long || f == nil || f.NoOptDefVal == "" || optionOf(f) == nil {
+		return false
+	}
+	_, invalid := optionOf(f).Parse(arg)
+	_, err := os.Stat(arg)
+	return invalid == nil && err != nil
 }
 
 // NewFlag returns the flag of an option. Its values are passed to set.
@@ -214,6 +228,9 @@ func FlagError(c *cobra.Command, err error) error {
 
 // unknownFlag returns the error of a flag that a command does not have.
 func unknownFlag(c *cobra.Command, hyphens, name string) error {
+	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 { // the command is wrong, not its flag
+		return NoArgs(c, args)
+	}
 	typed, long := hyphens+name, "--"+strings.ReplaceAll(name, "_", "-")
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -129,6 +129,15 @@ func (o *Option) parse(text string) (v Value, err error) {
 	if o.None && strings.EqualFold(text, "none") {
 		return Value{Text: "none", Off: true}, nil
 	}
+	if o.Kind == Switch || o.BareValue != "" { // all the words for on and off; the last choice is off or never
+		switch strings.ToLower(text) {
+		case "true", "on":
+			text = cmp.Or(o.BareValue, "true")
+		case "false", "off":
+			text = append([]string{"false"}, o.Choices...)[len(o.Choices)]
+		}
+		v.Text = text
+	}
 	switch o.Kind {
 	case Switch:
 		v.On, err = strconv.ParseBool(text)
@@ -147,13 +156,6 @@ func (o *Option) parse(text string) (v Value, err error) {
 			return v, fmt.Errorf("got %d bytes, want at most %d", len(text), int(o.Max))
 		}
 	case Choice:
-		switch { // as in programs of Python; the last choice is off or never
-		case o.BareValue != "" && text == "True":
-			text = o.BareValue
-		case o.BareValue != "" && text == "False":
-			text = o.Choices[len(o.Choices)-1]
-		}
-		v.Text = text
 		if !slices.Contains(o.Choices, text) {
 			return v, fmt.Errorf("want %s%s", show.JoinOr(o.Choices), nearest(text, o.Choices))
 		}

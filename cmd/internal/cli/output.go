@@ -56,7 +56,7 @@ var captionRows = []*Option{
 			"txt, srt, vtt, or json from verity, openai-whisper or whisper.cpp; the times of subtitles may be wrong, their lines stay\n" +
 			"a directory with a text of the same name for each audio file, or beside: next to the audio files"},
 	{Name: "subtitles", Kind: List, Arg: "rules", Default: "off", BareValue: "on",
-		Choices: append([]string{"off", "on"}, transcript.Presets()...), Check: checks(Subtitles),
+		Choices: slices.Concat([]string{"on"}, transcript.Presets(), []string{"off"}), Check: checks(Subtitles),
 		Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles, Common: true,
 		Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
 			"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +

@@ -129,7 +129,7 @@ func (s *SoundFlags) Clip(ctx context.Context, e Env, name string) (*audio.Clip,
 		default:
 			clip, err = s.Open(ctx, name)
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w%s", err, betterName(name))
+				err = fmt.Errorf("%w%s", err, DidYouMean(soundsLike(name)))
 			}
 		}
 	}()
@@ -139,15 +139,6 @@ func (s *SoundFlags) Clip(ctx context.Context, e Env, name string) (*audio.Clip,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// betterName ends the error of a file that does not exist with what the user may have meant.
-func betterName(name string) string {
-	near := DidYouMean(soundsLike(name))
-	if near == "" && !strings.ContainsAny(name, `./\`) { // off, True
-		return "; the value of a switch follows an equals sign, as in --vad=" + show.Name(name)
-	}
-	return near
 }
 
 // soundsLike returns the sound files whose names are like that of a file that does not exist.
