@@ -340,17 +340,23 @@ func (c *Clip) Samples(most int) (pcm []float32, err error) {
 	return pcm, nil
 }
 
-// Skip reads past the next samples, at most a number of them, and returns how many there were.
-func (c *Clip) Skip(most int) (skipped int, err error) {
-	for buffer := make([]float32, 1<<14); skipped < most && err == nil; {
-		n := 0
-		n, err = c.Read(buffer[:min(len(buffer), most-skipped)])
-		skipped += n
+// Cut reads past the next from samples, and returns the n after them as a clip in memory. It is an error if the sound ends
+// before.
+func (c *Clip) Cut(name string, from, n int) (*Clip, error) {
+	at, buffer, err := 0, make([]float32, 1<<14), error(nil)
+	for at < from && err == nil {
+		var m int
+		m, err = c.Read(buffer[:min(len(buffer), from-at)])
+		at += m
 	}
-	if err == io.EOF {
-		err = nil
+	if err != nil && err != io.EOF {
+		return nil, err
 	}
-	return skipped, err
+	pcm, err := c.Samples(n)
+	if err == nil && len(pcm) == 0 {
+		err = fmt.Errorf("%s: a part begins at %.1f s, after the end at %.1f s", c.name, float64(from)/SampleRate, float64(at)/SampleRate)
+	}
+	return FromSamples(name, pcm), err
 }
 
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.

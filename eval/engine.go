@@ -125,19 +125,7 @@ func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audi
 		return clip, nil
 	}
 	defer clip.Close()
-	before, err := clip.Skip(count(u.Offset))
-	if err != nil {
-		return nil, err
-	}
-	pcm, err := clip.Samples(count(u.Duration))
-	if err != nil {
-		return nil, err
-	}
-	if len(pcm) == 0 {
-		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s",
-			u.Audio.Path, u.Offset, float64(before)/audio.SampleRate)
-	}
-	return audio.FromSamples(u.ID, pcm), nil
+	return clip.Cut(u.ID, count(u.Offset), count(u.Duration))
 }
 
 // count returns the number of samples in a duration. For an absurdly large duration it

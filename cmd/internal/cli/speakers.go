@@ -172,7 +172,8 @@ func (s *SoundFlags) sample(
 	if err == nil {
 		defer clip.Close()
 		if part.End > 0 {
-			clip, err = partOf(clip, part)
+			from := int(part.Start * audio.SampleRate)
+			clip, err = clip.Cut(name, from, int(part.End*audio.SampleRate)-from)
 		}
 	}
 	if err == nil {
@@ -182,21 +183,6 @@ func (s *SoundFlags) sample(
 		err = tooLong
 	}
 	return v, err
-}
-
-// partOf reads a part of a clip.
-func partOf(clip *audio.Clip, part transcribe.Span) (*audio.Clip, error) {
-	from := int(part.Start * audio.SampleRate)
-	n, err := clip.Skip(from)
-	if err != nil {
-		return nil, err
-	}
-	if n < from {
-		problem := fmt.Sprintf("the part from %v s to %v s begins after the end, at %.1f s", part.Start, part.End, float64(n)/audio.SampleRate)
-		return nil, &diarize.SampleError{Name: clip.Name(), Problem: problem}
-	}
-	pcm, err := clip.Samples(int(part.End*audio.SampleRate) - from)
-	return audio.FromSamples(clip.Name(), pcm), err
 }
 
 // parseSpeakers parses the value of speakers. Voices is nil unless speakers are identified by voice.
