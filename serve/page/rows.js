@@ -146,7 +146,7 @@ export function connect() {
       const {row} = chosen(), to = seconds($(id).value) + by, [start, end] = id === "cueStart" ? [to, row.end] : [row.start, to];
       if (Number.isFinite(to) && end - start >= subtitles.shortest) return subtitles.move(row, start, end);
       showTimes();
-      announce(Number.isFinite(to) ? `The end must be at least ${subtitles.shortest} s after the start.` : "Type a time like 0:05.20.");
+      announce(Number.isFinite(to) ? `The end must be at least ${subtitles.shortest} s after the start.` : "Type a time like 0:05.20.", {bad: true});
     };
     $(id).onchange = () => set(0);
     $(id).onkeydown = e => {
