@@ -190,17 +190,22 @@ var members = map[string]memberSetter{
 	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
 }
 
-// flatMembers are members of OpenAI's earlier sessions, and what replaces them. Ignored, they would change what is heard, or how
-// turns end; pcm16 is the default here, too.
-var flatMembers = map[string]string{
+// otherNames are members as OpenAI's earlier sessions and other programs name them, and what they are here. Ignored, they would
+// change what is heard, or how turns end; pcm16 is the default here, too.
+var otherNames = map[string]string{
 	"session.input_audio_format":        strings.TrimSuffix(inFormat, "."),
+	"session.audio.format":              strings.TrimSuffix(inFormat, "."),
+	"session.sample_rate":               inFormat + "rate",
 	"session.input_audio_transcription": strings.TrimSuffix(inTranscription, "."),
+	"session.language":                  inTranscription + "language",
+	inTranscription + "lang":            inTranscription + "language",
 	"session.turn_detection":            strings.TrimSuffix(inDetection, "."),
+	inDetection + "silence_ms":          inDetection + "silence_duration_ms",
 }
 
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed, except where they would
-// change what is heard. A member that is
-// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
+// change what is heard. A member that is missing or null keeps its value, except that null for turn_detection leaves it to the
+// client to commit.
 func (c *sessionConfig) apply(at string, value json.RawMessage) *problem {
 	detects, null := at+"." == inDetection, string(value) == "null"
 	if detects {
@@ -210,8 +215,8 @@ func (c *sessionConfig) apply(at string, value json.RawMessage) *problem {
 	var err error
 	within := func(path string) bool { return strings.HasPrefix(path, at+".") }
 	switch set := members[at]; {
-	case flatMembers[at] != "" && string(value) != `"pcm16"`:
-		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want %s", at, flatMembers[at])
+	case otherNames[at] != "" && string(value) != `"pcm16"`:
+		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want %s", at, otherNames[at])
 	case set == nil && strings.HasPrefix(at, inFormat):
 		return clientError(http.StatusBadRequest, at, "unknown_parameter", "%s: unknown: want type or rate", at)
 	case set == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):

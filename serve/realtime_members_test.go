@@ -123,14 +123,18 @@ func TestEncodingChanges(t *testing.T) {
 	}
 }
 
-// TestFlatMembers: members of OpenAI's earlier sessions that would change what is heard are errors, and name what replaces them.
-func TestFlatMembers(t *testing.T) {
+// TestOtherNames: members of OpenAI's earlier sessions and other programs that would change what is heard are errors, and name what
+// replaces them.
+func TestOtherNames(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	c := call(t, h, "?intent=transcription", nil)
 	for member, want := range map[string]string{
 		`"input_audio_format":"g711_ulaw"`: "session.audio.input.format", `"turn_detection":null`: "session.audio.input.turn_detection",
 		`"input_audio_transcription":{"language":"de"}`:      "session.audio.input.transcription",
 		`"audio":{"input":{"format":{"sample_rate":16000}}}`: "type or rate",
+		`"audio":{"format":"pcm"}`:                           "session.audio.input.format", `"sample_rate":16000`: "format.rate",
+		`"language":"de"`: "transcription.language", `"audio":{"input":{"transcription":{"lang":"de"}}}`: "transcription.language",
+		`"audio":{"input":{"turn_detection":{"silence_ms":200}}}`: "turn_detection.silence_duration_ms",
 	} {
 		c.send(`{"type":"session.update","session":{` + member + `}}`)
 		if e := c.until("error"); e.Error.Code != "unknown_parameter" || !strings.Contains(e.Error.Message, want) {
