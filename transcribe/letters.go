@@ -14,7 +14,7 @@ import (
 // letters follow the speech more closely than tokens do (arXiv 2509.09987).
 //
 //	edges   the audio positions at which words begin, in and out
-//	words   of a text and end-of-text, with their tokens
+//	words   of the text, end-of-text last; groups has the tokens of each
 //
 // A text too long for the decoder is spelled in parts, with the tokens of the other words around them.
 func (w *modelWindow) refine(
@@ -25,17 +25,17 @@ func (w *modelWindow) refine(
 	positions = min(positions, int(edges[len(edges)-1])+after)
 	words = append(slices.Clone(words[:len(words)-1]), "") // end-of-text is not spelled
 	for from := 0; from < len(groups); {
-		text, first := w.spell(words, groups, from, w.Dims.TextPositions-len(start)-1)
-		if len(first) == 0 {
+		text, begins := w.spell(words, groups, from, w.Dims.TextPositions-len(start)-1)
+		if len(begins) == 0 {
 			from++ // longer than the decoder's context: the token counts
 			continue
 		}
-		begins, _, err := w.force(ctx, start, text, false, positions)
+		at, _, err := w.force(ctx, start, text, false, positions)
 		if err != nil {
 			return err
 		}
-		for _, at := range first {
-			edges[from] = edge(words[from], edges[from], begins[at:])
+		for _, i := range begins {
+			edges[from] = edge(words[from], edges[from], at[i:])
 			from++
 		}
 	}
@@ -45,8 +45,9 @@ func (w *modelWindow) refine(
 	return nil
 }
 
-// spell returns the tokens of a text, with as many words from one on spelled as there is room for, and where these begin.
-func (m *Model) spell(words []string, groups [][]tokenizer.Token, from, room int) (text []tokenizer.Token, first []int) {
+// spell returns the tokens of a text. Words from a number on are spelled, as many as there is room for; begins has the offset of
+// each of them.
+func (m *Model) spell(words []string, groups [][]tokenizer.Token, from, room int) (text []tokenizer.Token, begins []int) {
 	text = slices.Concat(groups[:from]...)
 	rest := slices.Concat(groups[from:]...)
 	for i, word := range words[from:] {
@@ -58,9 +59,9 @@ func (m *Model) spell(words []string, groups [][]tokenizer.Token, from, room int
 		if len(text)+len(letters)+len(rest)-len(g) > room {
 			break
 		}
-		first, text, rest = append(first, len(text)), append(text, letters...), rest[len(g):]
+		begins, text, rest = append(begins, len(text)), append(text, letters...), rest[len(g):]
 	}
-	return append(text, rest...), first
+	return append(text, rest...), begins
 }
 
 // letters returns the tokens of a word, one or more for each character.
@@ -73,19 +74,19 @@ func (m *Model) letters(word string) (tokens []tokenizer.Token) {
 }
 
 // edge returns the position at which a word begins, from those of its first token and of its letters. Tokens are early by about
-// as much as letters are late, so it lies between the token and the mean of the space before the word and its first letter.
-// Marks between words are where their letter is, since tokens end the word before a pause early. Letters that
-// strayed from the token do not count.
+// as much as letters are late, so it is halfway between the token and the letters, whose position is the mean of the space and the
+// first letter. A word without letters, such as a mark or end-of-text, begins where it is spelled, since its token would end
+// the word before a pause too early. Letters that strayed from the token do not count.
 func edge(word string, token float64, letters []int) float64 {
-	const most, mostAfter = 15, 20 // positions before and after the token
+	const mostEarly, mostLate = 15, 20 // positions before and after the token
 	isSpoken := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 	at := strings.IndexFunc(word, isSpoken)
 	before, letter := float64(letters[0]), float64(letters[0])
-	if at > 0 {
-		letter = float64(letters[1])
+	if at > 0 { // after a space, and perhaps marks
+		letter = float64(letters[min(utf8.RuneCountInString(word[:at]), len(letters)-1)])
 	}
 	switch off := (before+letter)/2 - token; {
-	case off < -most || off > mostAfter:
+	case off < -mostEarly || off > mostLate:
 		return token
 	case at < 0:
 		return before

@@ -52,6 +52,7 @@ func TestEdge(t *testing.T) {
 		{"a word after a space", " word", 100, []int{102, 110, 112}, 103},
 		{"without a space", "Word", 100, []int{106, 110}, 103},
 		{"a number", " 108", 100, []int{102, 110}, 103},
+		{"after a quotation mark", " \"word", 100, []int{102, 104, 110}, 103},
 		{"after a hyphen", "-old", 100, []int{102, 110}, 103},
 		{"a mark is where its letter is", ",", 100, []int{109}, 109},
 		{"end-of-text too", "", 100, []int{109}, 109},

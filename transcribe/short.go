@@ -18,8 +18,8 @@ const (
 	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
 	shortDoubt               = 0.75 // of the text; above it, it is in doubt
-	shortExcess              = 0.6  // s: text that lasts so much longer than it is said slowly is in doubt,
-	shortCommand             = 12   // bytes, unless it is shorter than this: the times of a word or two are rough
+	shortExcess              = 0.6  // s: text that lasts longer than slow speech by more than this is in doubt
+	shortLeast               = 12   // bytes: the times of less text are too rough for that
 	endMargin                = 0.4  // s: text that ends so close to the end of the sound is the last
 )
 
@@ -66,13 +66,16 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	return false, r.encode(ctx, w)
 }
 
-// lacksText reports whether a piece of text is too short for the time that it states. A model may write once what is said
-// several times.
+// lacksText reports whether a piece of text is too short for the time that it states, if it does. A model may write once what
+// is said several times.
 func (r *transcription) lacksText(w *window, a attempt) bool {
+	if r.t.opt.WithoutTimestamps {
+		return false
+	}
 	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
 	return slices.ContainsFunc(pieces, func(p tokenSpan) bool {
 		text := r.t.model.Tokenizer.Decode(p.tokens)
-		return len(text) >= shortCommand && excess(p.end-p.start, text) > shortExcess
+		return len(text) >= shortLeast && excess(p.end-p.start, text) > shortExcess
 	})
 }
 

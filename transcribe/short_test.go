@@ -55,6 +55,17 @@ func TestShortWindow(t *testing.T) {
 	}
 }
 
+// TestLacksText: text without times does not state that it lasts as long as the window.
+func TestLacksText(t *testing.T) {
+	tok := multilingual(t)
+	for _, without := range []bool{false, true} {
+		r := &transcription{t: &Transcriber{opt: Options{WithoutTimestamps: without}, model: &Model{Tokenizer: tok}}}
+		if got := r.lacksText(&window{size: 400}, attempt{tokens: tok.Encode(" one two three")}); got == without {
+			t.Errorf("without times %v: %v", without, got)
+		}
+	}
+}
+
 // TestShortDoubt checks where a short window is no longer decoded.
 func TestShortDoubt(t *testing.T) {
 	tok := multilingual(t)
