@@ -1,23 +1,23 @@
-// What was added waits here until Start is pressed: for its language, speakers and terms, and for its text, if there is one.
+// An added recording waits here until Start is pressed. Its language, speakers, terms and, if there is one, its text can be set.
 import * as jobs from "./jobs.js";
 import * as settings from "./settings.js";
 
 const $ = id => document.getElementById(id);
 let shown = null;
 
-// together returns the files that were added with one, and wait too.
+// together returns a file and those that were added with it and wait, too.
 const together = job => jobs.jobs.filter(j => j.state === "new" && j.created === job.created);
 
 // show shows the form of a recording that waits for it.
 export function show(job) {
-  const waits = !!job && job.state === "new", other = waits && job !== shown;
+  const waits = !!job && job.state === "new", isNew = waits && job !== shown;
   shown = waits ? job : null;
   $("start").hidden = !waits;
-  if (!other) return;
-  settings.place();
-  const n = together(job).length;
+  const n = waits ? together(job).length : 0;
   $("begin").textContent = n > 1 ? `Start all ${n}` : "Start";
   $("given").hidden = n > 1;
+  if (!isNew) return;
+  settings.place();
   write(job.options && job.options.align || "");
 }
 
@@ -26,7 +26,7 @@ function write(text) {
   $("given").open = !!text;
 }
 
-// addScript uses a text file as the text of the recording that waits, and returns whether there is one.
+// addScript uses a text file as the text of the recording that waits, and returns whether one does.
 export function addScript(file) {
   if (!shown || $("given").hidden || !/\.(txt|srt|vtt)$/i.test(file.name)) return false;
   const job = shown;
@@ -37,11 +37,11 @@ export function addScript(file) {
   return true;
 }
 
-// decode returns the text of a file, which old programs write in other encodings.
+// decode returns the text of a file in UTF-8, in UTF-16 or, as old programs write it, in Windows-1252.
 function decode(raw) {
-  const code = raw[0] === 255 && raw[1] === 254 ? "utf-16le" : "utf-8";
+  const encoding = {"255,254": "utf-16le", "254,255": "utf-16be"}[raw.slice(0, 2)] || "utf-8";
   try {
-    return new TextDecoder(code, {fatal: true}).decode(raw);
+    return new TextDecoder(encoding, {fatal: true}).decode(raw);
   } catch {
     return new TextDecoder("windows-1252").decode(raw);
   }
