@@ -18,8 +18,7 @@ const (
 	shortMargin              = 128  // audio positions of silence after the sound: 2.56 s
 	shortLanguageProbability = 0.9  // of the language; below it, it is in doubt
 	shortDoubt               = 0.75 // of the text; above it, it is in doubt
-	shortExcess              = 0.6  // s: text that lasts longer than slow speech by more than this is in doubt
-	shortLeast               = 12   // bytes: the times of less text are too rough for that
+	shortExcess              = 0.6  // s: speech that lasts longer than its text does slowly by more than this puts it in doubt
 	endMargin                = 0.4  // s: text that ends so close to the end of the sound is the last
 )
 
@@ -56,8 +55,15 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	if provisional && stopped {
 		a.tokens, a.logProbs = nil, nil
 	}
-	words := len(textOf(r.t.model.Tokenizer, a.tokens)) > 0
-	if provisional || !stopped && a.ended() && words && !r.t.opt.repetitive(a) && !r.lacksText(w, a) {
+	stands = provisional || !stopped && a.ended() && len(textOf(r.t.model.Tokenizer, a.tokens)) > 0 && !r.t.opt.repetitive(a)
+	if stands && !provisional {
+		lacks, err := r.lacksText(ctx, w, a)
+		if err != nil {
+			return false, err
+		}
+		stands = !lacks
+	}
+	if stands {
 		w.attempt = &a
 		return true, nil
 	}
@@ -66,17 +72,33 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 	return false, r.encode(ctx, w)
 }
 
-// lacksText reports whether a piece of text is too short for the time that it states, if it does. A model may write once what
-// is said several times.
-func (r *transcription) lacksText(w *window, a attempt) bool {
-	if r.t.opt.WithoutTimestamps {
-		return false
+// lacksText reports whether a piece of text is too short for the speech in the time that it states, if it does. A model may write
+// once what is said several times. Most text is long enough for all of its time, so the detector seldom has to look.
+func (r *transcription) lacksText(ctx context.Context, w *window, a attempt) (bool, error) {
+	src, ok := r.src.(sampler)
+	if !ok || r.t.opt.WithoutTimestamps {
+		return false, nil
 	}
 	pieces, _ := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, w.size)
-	return slices.ContainsFunc(pieces, func(p tokenSpan) bool {
+	for _, p := range pieces {
 		text := r.t.model.Tokenizer.Decode(p.tokens)
-		return len(text) >= shortLeast && excess(p.end-p.start, text) > shortExcess
-	})
+		if excess(p.end-p.start, text) <= shortExcess {
+			continue
+		}
+		from, to := w.seek+frameCount(p.start), w.seek+frameCount(p.end)
+		speech, err := r.speechIn(ctx, src, w, frameSpan{from - gapEdge, to + gapEdge}) // which leaves out the edges
+		if err != nil {
+			return false, err
+		}
+		frames := 0
+		for _, s := range speech {
+			frames += s.end - s.start
+		}
+		if excess(seconds(frames), text) > shortExcess {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // A doubt tells how far a text is from certain, choice by choice.

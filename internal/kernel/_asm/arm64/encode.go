@@ -224,7 +224,7 @@ func (f *fn) pair(code uint32, name string, t, u vec, n reg, at int) {
 	f.word(code|uint32(at/16&127)<<15|uint32(u)<<10|at2(t, n), "%s q%d, q%d, [x%d, #%d]", name, int(t), int(u), int(n), at)
 }
 
-// ldrLane loads 32 bits from the address in n into lane i of t, then adds m to n.
+// ldrLane loads lane i of t, 32 bits, from the address in n. Then n moves on by m bytes.
 func (f *fn) ldrLane(t vec, i int, n, m reg) {
 	f.word(0x0dc08000|uint32(i>>1)<<30|uint32(i&1)<<12|at3(t, n, m), "ld1 { %v.s }[%d], [x%d], x%d", t, i, int(n), int(m))
 }
