@@ -253,7 +253,14 @@ func upload(url string, sound []byte, sent *sync.WaitGroup, hold chan struct{}) 
 		form.Close()
 		to.Close()
 	}()
-	r, err := http.Post(url+"/v1/audio/transcriptions", form.FormDataContentType(), from)
+	q, err := http.NewRequest("POST", url+"/v1/audio/transcriptions", from)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", form.FormDataContentType())
+	q.Header.Set("Expect", "100-continue") // the body is sent once the server reads it, so "sent" means accepted
+	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: 5 * time.Minute}}
+	r, err := client.Do(q)
 	if err != nil {
 		return nil, err
 	}
