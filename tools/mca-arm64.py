@@ -4,7 +4,7 @@
     tools/mca-arm64.py [--mca llvm-mca-22] [--out TABLE.md]
 
 It runs the innermost loop of each kernel, from internal/kernel/*_arm64.s, through the model of each core, without
-caches. Shares are relative to the loops of ceiling_arm64.s (only multiplications, only loads) in the same model. Needs LLVM 19 or later: older ones have no model of Neoverse or Oryon.
+caches. Shares are relative to loops of only multiplications or only loads in the same model. Needs LLVM 19 or later: older ones have no model of Neoverse or Oryon.
 Apple's chips since A14 have no model: apple-m1 is scheduled as the Cyclone of 2013, with three multipliers instead of
 four. A prediction is not a measurement.
 """
@@ -16,17 +16,19 @@ from pathlib import Path
 CORES = ["neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2", "ampere1b", "oryon-1", "apple-m1", "cortex-a53"]
 HAVE_I8MM = {"neoverse-n2", "neoverse-v1", "neoverse-v2", "ampere1b", "oryon-1"}
 
-# kernel, file, instruction that multiplies, its multiplications, ceiling to compare with
+FMLA, SDOT, SMMLA = "fmla {}.4s, v24.4s, v25.s[0]", "sdot {}.4s, v24.16b, v25.4b[0]", "smmla {}.4s, v24.16b, v25.16b"
+
+# kernel, file, instruction that multiplies, its multiplications, and the one to compare with
 TILES = [
-    ("tileF32NEON, 8 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("tileF16NEON, 8 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("tileF32NEON, 4 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("attendF32NEON, 4 rows", "attend", "fmla", 4, "fmaPeakNEON"),
-    ("tileInt8Dot, 8 rows", "matmul", "sdot", 16, "dotPeakDot"),
-    ("scoreInt8Dot, 8 rows", "attend", "sdot", 16, "dotPeakDot"),
-    ("tileGroupsDot, 4 rows", "fewbits", "sdot", 16, "dotPeakDot"),
-    ("directNibblesDot, 4 rows", "fewbits", "sdot", 16, "dotPeakDot"),
-    ("tileInt8x12I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
+    ("tileF32NEON, 8 rows", "matmul", "fmla", 4, FMLA),
+    ("tileF16NEON, 8 rows", "matmul", "fmla", 4, FMLA),
+    ("tileF32NEON, 4 rows", "matmul", "fmla", 4, FMLA),
+    ("attendF32NEON, 4 rows", "attend", "fmla", 4, FMLA),
+    ("tileInt8Dot, 8 rows", "matmul", "sdot", 16, SDOT),
+    ("scoreInt8Dot, 8 rows", "attend", "sdot", 16, SDOT),
+    ("tileGroupsDot, 4 rows", "fewbits", "sdot", 16, SDOT),
+    ("directNibblesDot, 4 rows", "fewbits", "sdot", 16, SDOT),
+    ("tileInt8x12I8MM", "matmul", "smmla", 32, SMMLA),
     ("tileInt8NEON, 4 rows", "matmul", "smull", 8, None),
 ]
 # one row: bytes of weights that the loop reads, and the register that points to them
@@ -95,11 +97,11 @@ def main():
             if peak is None:
                 cells.append(f"{rate:.0f}")
                 continue
-            top = body(peak, "ceiling")
-            best = sum(l.startswith(multiply) for l in top) * each / cycles(a.mca, core, top)
+            top = [peak.format(f"v{i}") for i in range(24)]
+            best = len(top) * each / cycles(a.mca, core, top)
             cells.append(f"{rate:.0f} ({100 * rate / best:.0f} %)")
         print(f"| {name}: multiply-adds a cycle | " + " | ".join(cells) + " |")
-    read = body("readNEON", "ceiling")
+    read = [f"ldur q{i % 8}, [x0, #{16 * i - 256}]" for i in range(32)]
     for name, file, pointer in ROWS:
         cells = []
         code = body(name, file)
@@ -113,7 +115,7 @@ def main():
                 cells.append("no model")
                 continue
             rate = size / c
-            best = 16 * sum(l.startswith("ldur q") for l in read) / cycles(a.mca, core, read)
+            best = 16 * len(read) / cycles(a.mca, core, read)
             cells.append(f"{rate:.0f} of {best:.0f}")
         print(f"| {name}: bytes a cycle | " + " | ".join(cells) + " |")
 

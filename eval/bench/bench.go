@@ -139,8 +139,8 @@ func (b *bench) ceiling() Ceiling {
 	if time.Since(b.measured) > stale {
 		b.ceilings = append(b.ceilings, Ceiling{
 			GFLOPS:     kernel.PeakFMA(b.Pool, slice) / 1e9,
-			GOPSInt8:   kernel.PeakVNNI(b.Pool, slice) / 1e9,
-			GOPSVector: kernel.PeakVector(b.Pool, slice) / 1e9,
+			GOPSInt8:   kernel.PeakInt8(b.Pool, slice) / 1e9,
+			GOPSVector: kernel.PeakVector(b.Pool, slice, geluOps) / 1e9,
 			GBPS:       kernel.ReadBandwidth(b.Pool, slice) / 1e9,
 		})
 		b.measured = time.Now()

@@ -5,8 +5,8 @@
 //
 // # What is measured
 //
-// Ceilings are those of the threads in use: float32 multiply-adds, int8 dot products,
-// vector operations such as additions, all on independent data, and bytes read
+// Ceilings are those of the kernels and threads in use: products of float32 and of int8, and
+// vector operations (those of GELU), all on data in the nearest caches, and bytes read
 // sequentially from far more memory than the caches hold. They are measured again every
 // second, between runs of the stages, so that each run is compared with the ceilings at
 // its time. Every stage runs several times; passes of one row alternate with passes of

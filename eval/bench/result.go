@@ -23,7 +23,7 @@ type Result struct {
 	CPU     string `json:"cpu"`     // the processor
 	Kernels string `json:"kernels"` // the instruction set in use
 
-	Ceiling Ceiling `json:"ceiling"`  // what the machine can do at best
+	Ceiling Ceiling `json:"ceiling"`  // what the kernels can do at best on this machine
 	Mel     Time    `json:"mel"`      // reading the sound, and its log-mel spectrogram
 	Encode  Passage `json:"encode"`   // encoder
 	CrossKV Passage `json:"cross_kv"` // keys and values of cross-attention

@@ -182,12 +182,3 @@ func transposeByRows(narrow func(dst []uint16, x []float32)) transposeNarrowFunc
 		}
 	}
 }
-
-// readWith returns a read function that uses f, which reads n times 512 bytes.
-func readWith(f func(p *byte, n int)) func(b []byte) {
-	return func(b []byte) {
-		if n := len(b) / 512; n > 0 {
-			f(&b[0], n)
-		}
-	}
-}

@@ -8,33 +8,46 @@ import (
 )
 
 // Ceilings are the measured maximum rates of this machine, which times of kernels are
-// compared with. They depend on the implementation in use, on the threads of the pool, and
-// on other load.
+// compared with: those of the kernels in use on data that is in the nearest caches. They
+// depend on the threads of the pool, and on other load.
 
 // PeakFMA returns how many float32 operations per second the threads of p do in d
-// of independent fused multiply-adds, each of which counts as two.
+// of products, where a multiplication and an addition count as two.
 func PeakFMA(p *parallel.Pool, d time.Duration) float64 {
-	return peak(p, d, use.ceilings.fma, 2*use.ceilings.fmaPerRound)
+	return products(p, d, use.tiles.f32, 64)
 }
 
-// PeakVNNI returns how many operations of int8 products per second the threads
+// PeakInt8 returns how many operations of int8 products per second the threads
 // of p do in d, multiplication and addition counted as two.
-func PeakVNNI(p *parallel.Pool, d time.Duration) float64 {
-	return peak(p, d, use.ceilings.dot, 2*use.ceilings.dotPerRound)
+func PeakInt8(p *parallel.Pool, d time.Duration) float64 {
+	return products(p, d, use.int8s.tile, 256)
+}
+
+// ceilingRows is a multiple of the rows that every tile takes at a time.
+const ceilingRows = 96
+
+// products returns the rate of a tile whose depth fits the first-level cache.
+func products[S, X float32 | int32 | uint8, W float32 | int8](p *parallel.Pool, d time.Duration, tile rowsFunc[S, X, W], depth int) float64 {
+	sums := make([][ceilingRows * panel]S, p.Threads())
+	x, w := make([]X, ceilingRows*depth), make([]W, depth*panel)
+	noise := uint32(1)
+	for i := range max(len(x), len(w)) { // the more bits change, the slower are some processors
+		noise = noise*1664525 + 1013904223
+		x[i%len(x)], w[i%len(w)] = X(noise>>25), W(noise>>25)-64
+	}
+	return rate(p, d, func(i int) float64 {
+		tile(sums[i][:], x, depth, ceilingRows, w, hint{again: true})
+		return 2 * ceilingRows * panel * float64(depth)
+	})
 }
 
 // PeakVector returns how many operations per second the threads of p do in d on the
-// elements of independent vectors: half of them fused multiply-adds, which count as one
-// here, a quarter additions and a quarter maxima.
-func PeakVector(p *parallel.Pool, d time.Duration) float64 {
-	return peak(p, d, use.ceilings.vector, use.ceilings.vectorPerRound)
-}
-
-// peak returns the rate of rounds, in operations.
-func peak(p *parallel.Pool, d time.Duration, run func(rounds int), operations float64) float64 {
-	return rate(p, d, func(int) float64 {
-		run(ceilingRounds)
-		return ceilingRounds * operations
+// elements of vectors: those of GELU, which does ops for each.
+func PeakVector(p *parallel.Pool, d time.Duration, ops float64) float64 {
+	x := make([][1024]float32, p.Threads())
+	return rate(p, d, func(i int) float64 {
+		use.vector.gelu(x[i][:])
+		return ops * float64(len(x[i]))
 	})
 }
 
@@ -54,13 +67,20 @@ func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
 		lo, hi := parallel.Split(len(buf)/chunk, len(at), i)
 		k := lo + at[i].next%max(1, hi-lo)
 		at[i].next++
-		use.ceilings.read(buf[k*chunk : (k+1)*chunk])
+		readSink.Store(read(view[uint64](buf[k*chunk : (k+1)*chunk])))
 		return chunk
 	})
 }
 
-// ceilingRounds is how many rounds are done between readings of the clock.
-const ceilingRounds = 2000
+// read reads one number of each line of a cache.
+func read(b []uint64) (sum uint64) {
+	for ; len(b) >= 16; b = b[16:] {
+		sum |= b[0] | b[8]
+	}
+	return sum
+}
+
+var readSink atomic.Uint64
 
 // rate returns the work per second that the threads of p do in d. work(i) does some work
 // on thread i and returns the amount.
@@ -93,53 +113,3 @@ func (m *rateTask) Part(i int) {
 	}
 	m.rates[i] = sum / time.Since(begin).Seconds()
 }
-
-// ceilingKernels are the loops that are measured.
-type ceilingKernels struct {
-	fma            func(n int) // n rounds
-	fmaPerRound    float64
-	dot            func(n int)
-	dotPerRound    float64
-	vector         func(n int)
-	vectorPerRound float64
-	read           func(b []byte) // a multiple of 512 bytes
-}
-
-var ceilingsRef = ceilingKernels{
-	fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel,
-	vector: vectorPeakRef, vectorPerRound: panel, read: readRef,
-}
-
-func fmaPeakRef(n int) {
-	var acc, w [panel]float32
-	for range n {
-		addScaled(acc[:], 0, w[:])
-	}
-}
-
-func vectorPeakRef(n int) {
-	var acc, w [panel]float32
-	for range n {
-		addRef(acc[:], w[:])
-	}
-}
-
-func dotPeakRef(n int) {
-	var acc [panel]int32
-	var w [panel]int8
-	for range n {
-		for i, v := range w {
-			acc[i] += int32(v) * 3
-		}
-	}
-}
-
-func readRef(b []byte) {
-	var sum uint64
-	for _, v := range view[uint64](b) {
-		sum |= v
-	}
-	readSink.Store(sum)
-}
-
-var readSink atomic.Uint64

@@ -23,7 +23,6 @@ type set struct {
 	attendInt8 attendInt8Ops
 	packing    packKernels
 	vector     vectorOps
-	ceilings   ceilingKernels
 }
 
 // named returns s under another name.
@@ -36,7 +35,7 @@ var (
 	// sets are those of this architecture, the best first, then plain Go, which defines what
 	// the others compute.
 	sets = append(setsOfArch(), set{
-		"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef, ceilingsRef,
+		"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef,
 	})
 
 	// use is the first that this CPU can run.

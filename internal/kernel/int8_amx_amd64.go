@@ -93,18 +93,3 @@ func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks int, ne
 		}
 	}
 }
-
-// amxPeak does n of the rounds that ceiling.go counts.
-func amxPeak(n int) {
-	dotPeakAMX(&tileConfigs[2*amxRows].palette, &amxPeakData[0], n)
-}
-
-// amxPeakData has no pattern: the unit is slower the more bits change.
-var amxPeakData = func() (data [4096]byte) {
-	x := uint32(1)
-	for i := range data {
-		x = x*1664525 + 1013904223
-		data[i] = byte(x >> 24)
-	}
-	return data
-}()

@@ -59,10 +59,6 @@ func setAVX2() set {
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
-		ceilings: ceilingKernels{
-			fma: fmaPeakAVX2, fmaPerRound: 12 * 8, dot: dotPeakAVX2, dotPerRound: 8 * 16,
-			vector: vectorPeakAVX2, vectorPerRound: 12 * 8, read: readWith(readAVX2),
-		},
 	}
 }
 
@@ -72,7 +68,6 @@ func setVNNI(s set) set {
 	s.int8s.tilePackedBy4 = nil
 	s.fewBits.directNibbles = directByRows(directNibblesVNNI, 6)
 	s.attendInt8.score = scoreInt8ByRows(scoreInt8VNNI, fewRows)
-	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakVNNI, 12*32
 	return s
 }
 
@@ -89,10 +84,6 @@ func setAVX512(s set) set {
 	v := &s.vector
 	v.add, v.gelu, v.norm, v.max, v.expSum = vecAddAVX512, vecGeluAVX512, vecNormAVX512, vecMaxAVX512, vecExpSumAVX512
 	v.log10, v.div, v.scale = vecLog10AVX512, vecDivAVX512, vecScaleAVX512
-	s.ceilings = ceilingKernels{
-		fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX2, dotPerRound: 8 * 16,
-		vector: vectorPeakAVX512, vectorPerRound: 24 * 16, read: readWith(readAVX512),
-	}
 	if cpu.X86.HasAVX512VNNI { // else bytes are those of AVX2
 		s.int8s = int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
@@ -115,7 +106,6 @@ func setAVX512(s set) set {
 		}
 		s.attendInt8.score = scoreInt8ByRows(scoreInt8AVX512, fewRows)
 		s.attendInt8.weights = weightsWith(vecWeightsAVX512)
-		s.ceilings.dot, s.ceilings.dotPerRound = dotPeakAVX512, 24*64
 	}
 	return s
 }
@@ -124,7 +114,6 @@ func setAVX512(s set) set {
 func setAMX(s set) set {
 	s.int8s = int8AMX(s.int8s)
 	s.attendInt8.manyQueries = manyQueriesAMX
-	s.ceilings.dot, s.ceilings.dotPerRound = amxPeak, 4*amxRows*amxRows*amxDepth
 	return s
 }
 

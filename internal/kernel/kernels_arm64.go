@@ -76,10 +76,6 @@ func setNEON() set {
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},
-		ceilings: ceilingKernels{
-			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8,
-			vector: vectorPeakNEON, vectorPerRound: 24 * 4, read: readWith(readNEON),
-		},
 	}
 }
 
@@ -93,7 +89,6 @@ func setDot(s set) set {
 	s.fewBits.directNibbles = directByRows(directNibblesDot, anyRows)
 	s.fewBits.directEights = directByRows(directEightsDot, anyRows)
 	s.attendInt8.score = scoreNEON(scoreInt8Dot)
-	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakDot, 24*16
 	return s
 }
 
@@ -101,7 +96,6 @@ func setDot(s set) set {
 func setI8MM(s set) set {
 	s.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM),
 		int8ByMatrix(byRowsNEON(weighI8MM, weightedSumRef), weighx12I8MM))
-	s.ceilings.dot, s.ceilings.dotPerRound = dotPeakI8MM, 24*32
 	return s
 }
 

@@ -15,7 +15,7 @@ import (
 	"verity/precision"
 )
 
-const benchHelp = `Bench measures the peak speed of this machine, in arithmetic and in memory reads, and
+const benchHelp = `Bench measures the peak speed of Verity's kernels on this machine, and of memory reads, and
 how close a model comes to it in each stage: log-mel spectrogram, encoder,
 cross-attention keys and values, a single decoding step, and passes of 1 to 16 rows,
 which verify drafts.
@@ -24,7 +24,7 @@ With --size, bench measures a published model shape with random weights in memor
 downloads nothing and writes nothing. Run nothing else in the meantime. large-v2 takes
 one to three minutes on two cores.
 
-A share is the time needed at the machine's peak speed divided by the measured time. The
+A share is the time needed at the peak speed divided by the measured time. The
 arithmetic share counts operations, the bandwidth share counts the bytes that a step
 must read, and the share of a pass uses whichever of the two takes longer.
 
@@ -46,7 +46,7 @@ type benchCommand struct {
 
 func Bench(e cli.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
-	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.measure)
+	c := cli.New("bench [flags]", "Measure speed as a share of its peak", benchHelp, b.measure)
 	f := c.Flags()
 	cli.Bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a model shape to measure with random weights: tiny, base, small, "+

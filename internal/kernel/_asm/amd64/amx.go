@@ -37,7 +37,6 @@ func amx() {
 	flat(newStream())
 	scoreTall()
 	mixTall()
-	dotPeakAMX()
 }
 
 // A stream is how a panel is prefetched that comes from memory: with each block, as many
@@ -143,27 +142,6 @@ func flat(s *stream) {
 	for tile := range 4 {
 		tileStore(tile, tileAcc, rowStep, 64*tile)
 	}
-	release()
-}
-
-// dotPeakAMX generates the loop that PeakVNNI times: n rounds of four independent products of
-// tiles that stay in registers. They hold 4 KiB of data, since the unit is slower the more bits
-// change.
-func dotPeakAMX() {
-	function("dotPeakAMX", "(config, data *byte, n int)")
-	configure()
-	params("data n", tileW, tileBlocks)
-	MOVQ(U32(64), rowStep)
-	for tile := range 4 {
-		tileZero(tile)
-		tileLoad(4+tile, tileW, rowStep, tile*1024)
-	}
-	label("loop")
-	for tile := range 4 {
-		tileDot(tile, 4+tile/2, 6+tile%2)
-	}
-	DECQ(tileBlocks)
-	JNZ(ref("loop"))
 	release()
 }
 

@@ -18,7 +18,6 @@ func main() {
 	ConstraintExpr("!purego")
 	cpuid()
 	fetchRows()
-	ceilings()
 	transposeWords()
 	transposeNarrow()
 	transposeHalves()

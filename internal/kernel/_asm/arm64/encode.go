@@ -60,18 +60,15 @@ func (f *fn) fmuld(d, n, m vec) { f.three(0x6e60dc00, "fmul", "2d", d, n, m) }
 func (f *fn) addv(d, n vec)  { f.word(0x4eb1b800|at2(d, n), "addv s%d, %v.4s", int(d), n) }
 func (f *fn) umaxv(d, n vec) { f.word(0x6eb0a800|at2(d, n), "umaxv s%d, %v.4s", int(d), n) }
 
-// long writes a widening multiplication of bytes into halves: of the lower eight, or of the
+// smull writes a widening multiplication of bytes into halves: of the lower eight, or of the
 // upper ones.
-func (f *fn) long(code uint32, name string, upper bool, d, n, m vec) {
-	form := "8b"
+func (f *fn) smull(upper bool, d, n, m vec) {
+	code, name, form := uint32(0x0e20c000), "smull", "8b"
 	if upper {
 		code, name, form = code|1<<30, name+"2", "16b"
 	}
 	f.word(code|at3(d, n, m), "%s %v.8h, %v.%s, %v.%s", name, d, n, form, m, form)
 }
-
-func (f *fn) smull(upper bool, d, n, m vec) { f.long(0x0e20c000, "smull", upper, d, n, m) }
-func (f *fn) smlal(upper bool, d, n, m vec) { f.long(0x0e208000, "smlal", upper, d, n, m) }
 
 // lane writes a multiplication by lane i, of 32 bits, of m; most are added to d.
 func (f *fn) lane(code uint32, format string, d, n, m vec, i int) {
