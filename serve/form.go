@@ -56,6 +56,7 @@ type request struct {
 	language      string
 	languages     []string // that the sound may have, if language is empty
 	ignored       ignoredNames
+	given         map[string]string // values of fields that a form holds once
 	decoding      transcribe.Options
 	temperature   float64
 	increment     *float64         // of the temperature, for each further attempt
@@ -378,8 +379,19 @@ func setTemperature(set func(q *request, t float64)) fieldSetter {
 
 // setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) error {
-	if set := s.setterOf(q, name); set != nil {
-		return set(q, formField{name, value})
+	set, f := s.setterOf(q, name), formField{name, value}
+	base, _, _ := strings.Cut(name, "[")
+	if key := strings.ReplaceAll(cmp.Or(q.api.others[name], name), "-", "_"); set != nil && listFields[base] == nil {
+		if before, again := q.given[key]; again && before != value {
+			return f.bad(fmt.Sprintf("one value: the form also has %.80q", before))
+		}
+		if q.given == nil {
+			q.given = map[string]string{}
+		}
+		q.given[key] = value
+	}
+	if set != nil {
+		return set(q, f)
 	}
 	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
 	return nil

@@ -354,6 +354,7 @@ func TestRefused(t *testing.T) {
 		{"no file", []field{{"model", "whisper-1"}}, 400, "file", "part named file is missing"},
 		{"a file of another name", []field{{"fle", "x"}}, 400, "file", "There is no field fle."},
 		{"a long file of another name", []field{{"fle", strings.Repeat("x", maxField+1)}}, 400, "fle", "There is no field fle."},
+		{"two languages", []field{{"language", "en"}, wav(t), {"language", "en"}, {"language", "de"}}, 400, "language", `got "de", want one value: the form also has "en"`},
 		{"two files", []field{wav(t), wav(t)}, 400, "file", "two parts named file"},
 		{"no format", []field{wav(t), {"response_format", "docx"}}, 400, "response_format", "one of json, text"},
 		{"not a number", []field{wav(t), {"temperature", "NaN"}}, 400, "temperature", "from 0 to 1"},
