@@ -58,7 +58,7 @@ func TestSummary(t *testing.T) {
 	for _, tt := range []struct {
 		spread, share float64
 		want          []string
-	}{{1.1, 0.8, nil}, {2.2, 0.8, []string{"The machine was busy"}}, {1.1, 2, []string{"weights stay in the caches"}}} {
+	}{{1.1, 0.8, nil}, {2.2, 0.8, []string{"The machine was busy"}}, {1.1, 2, []string{"weights come from the caches"}}} {
 		r := &Result{Threads: 1, Encode: Passage{Runs: 1, Seconds: 1, Utilization: 0.5}, WindowSeconds: 30,
 			Step: Step{Seconds: 0.01}, Ceiling: Ceiling{Spread: tt.spread}, Verify: []Pass{{Rows: 1, Share: tt.share}}}
 		var out bytes.Buffer
@@ -68,7 +68,7 @@ func TestSummary(t *testing.T) {
 		if !strings.Contains(out.String(), "15 times as fast as speech: 30.0 s with 100 tokens take 2.00 s") || !strings.Contains(out.String(), "on 1 thread,") {
 			t.Errorf("no summary:\n%s", &out)
 		}
-		for _, text := range []string{"The machine was busy", "weights stay in the caches"} {
+		for _, text := range []string{"The machine was busy", "weights come from the caches"} {
 			if got, want := strings.Contains(out.String(), text), slices.Contains(tt.want, text); got != want {
 				t.Errorf("spread %v, share %v: %q is %v, want %v", tt.spread, tt.share, text, got, want)
 			}

@@ -34,15 +34,15 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("")
 	p.line("%-22s %12s %8s %10s   %s", "tokens in a pass", "time", "to one", "a token", "share of what the machine can do")
 	for _, v := range r.Verify {
-		p.line("%4d %-17s %12s %7.2f× %10s   %s %3.0f %%",
+		p.line("%4d %-17s %12s %7.2f× %10s   %s %s",
 			v.Rows, "", show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)),
-			bar(v.Share), 100*v.Share)
+			bar(v.Share), percent(v.Share))
 	}
 	p.line("")
 	p.line("Medians of %d encoder passes and %d of each other; measured in %s.",
 		r.Encode.Runs, r.Step.Runs, show.Seconds(r.Seconds))
 	if r.cached() {
-		p.line("More than 100 %% of bandwidth: weights stay in the caches of the processor.")
+		p.line("Over 100 %%: weights come from the caches of the processor, which are faster than memory.")
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -60,9 +60,11 @@ func (r *Result) summary(p *printer) {
 	p.line("")
 }
 
+// clearly is a share above the accuracy of measurement.
+const clearly = 1.05
+
 // cached reports whether some pass was faster than memory can be read.
 func (r *Result) cached() bool {
-	const clearly = 1.05
 	return r.Step.MBU > clearly || slices.ContainsFunc(r.Verify, func(v Pass) bool { return v.Share > clearly })
 }
 
@@ -84,7 +86,15 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) share(name string, seconds, share float64, of string) {
-	p.line("%-22s %12s   %s %3.0f %% %s", name, show.Seconds(seconds), bar(share), 100*share, of)
+	p.line("%-22s %12s   %s %s %s", name, show.Seconds(seconds), bar(share), percent(share), of)
+}
+
+// percent formats a share. By how much it is over the whole says nothing of memory.
+func percent(share float64) string {
+	if share > clearly {
+		return "over 100 %"
+	}
+	return fmt.Sprintf("%3.0f %%", 100*min(share, 1))
 }
 
 // parts writes the share of each kind of operation in a passage's ideal time.

@@ -107,8 +107,11 @@ func reading(s transcript.Stats) string {
 		return fmt.Sprintf("%s at %s a second", show.Bytes(t.Bytes), show.Bytes(int64(t.Rate())))
 	}
 	text := "passes read " + rate(s.Passes)
-	if s.Bandwidth > 0 {
-		text += fmt.Sprintf(", %.0f %% of the bandwidth (MBU)", 100*s.MBU())
+	switch mbu := s.MBU(); {
+	case mbu > 1:
+		text += ", from the caches of the processor: faster than memory"
+	case mbu > 0:
+		text += fmt.Sprintf(", %.0f %% of memory's bandwidth (MBU)", 100*mbu)
 	}
 	if s.DraftPasses.Bytes > 0 {
 		text += "; drafts " + rate(s.DraftPasses)
