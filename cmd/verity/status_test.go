@@ -79,6 +79,7 @@ func TestStatusRule(t *testing.T) {
 			eval -d empty
 			eval -d note.txt
 			eval -d none.jsonl
+			eval -d hf:foo
 			eval -d bad.jsonl
 			eval -d rows.jsonl:test
 			eval -d rows.jsonl --columns x,y

@@ -18,16 +18,16 @@ func (c *Client) Dataset(ctx context.Context, name string) (string, error) {
 	config, split, _ := strings.Cut(rest, ":")
 	switch {
 	case !repoName.MatchString(owner) || strings.Contains(owner, ".."):
-		return "", fmt.Errorf("%q is not the name of a data set: want owner/name, owner/name:config or owner/name:config:split", name)
+		return "", setError(fmt.Sprintf("%q is not the name of a data set: want owner/name, owner/name:config or owner/name:config:split", name))
 	case c.Cache == "":
 		return "", fmt.Errorf("%s: %w", name, ErrNoCache)
 	case c.Offline:
-		return "", fmt.Errorf("%s: %w", name, errors.New("a data set of the hub needs the network"))
+		return "", fmt.Errorf("%s: %w", name, setError("a data set of the hub needs the network"))
 	}
 	repo := "datasets/" + owner
 	commit, files, err := c.list(ctx, repo, "refs%2Fconvert%2Fparquet")
 	if errors.Is(err, ErrNotFound) {
-		err = errors.New("the hub has no such data set, or has not made Parquet files of it")
+		err = setError("the hub has no such data set, or has not made Parquet files of it")
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
@@ -44,6 +44,12 @@ func (c *Client) Dataset(ctx context.Context, name string) (string, error) {
 	return filepath.Join(c.folder(repo), "snapshots", commit, filepath.FromSlash(dir)), nil
 }
 
+// A setError says why there is no data set of a name: an ErrNotFound that speaks of no model.
+type setError string
+
+func (e setError) Error() string        { return string(e) }
+func (e setError) Is(target error) bool { return target == ErrNotFound }
+
 // splitDir returns the directory of the files of a split, CONFIG/SPLIT.
 func splitDir(files []string, config, split string) (string, error) {
 	var all, found []string
@@ -59,7 +65,7 @@ func splitDir(files []string, config, split string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("config and split: want one of %s", strings.ReplaceAll(strings.Join(all, ", "), "/", ":"))
+		return "", setError("config and split: want one of " + strings.ReplaceAll(strings.Join(all, ", "), "/", ":"))
 	}
 	return found[0], nil
 }
