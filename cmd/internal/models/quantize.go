@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -46,7 +47,7 @@ dataset, and to int8, weights are rounded to nearest. A table shows, for each la
 error is below its outputs (without calibration: below its weights) in decibels, next to
 the figure for rounding to nearest.
 
-Only a model written by quantize is overwritten.
+The directory must be new or empty: nothing is overwritten.
 
 Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 
@@ -66,7 +67,7 @@ func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
 	c := cli.New("quantize MODEL --precision FORMAT --out DIR", "Quantize a model", quantizeHelp, q.quantize)
 	c.Args = cli.OneArg("one model, as in verity quantize small --precision int4 --out small-int4")
-	c.ValidArgsFunction = cli.CompleteModel
+	c.ValidArgsFunction, c.SuggestFor = cli.CompleteModel, []string{"convert"}
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "precision", "", "`format`: "+show.JoinOr(quantize.Formats()))
 	q.data.RegisterPath(f)
@@ -88,6 +89,9 @@ func (q *quantizeCommand) check() error {
 	}
 	if _, err := quantize.ParseFormat(q.opt.Format); err != nil {
 		return cli.Usagef("--precision %s: %w", q.opt.Format, err)
+	}
+	if files, err := os.ReadDir(q.dir); err == nil && len(files) > 0 { // perhaps hours of work
+		return cli.Usagef("--out %s: exists, and is not empty; name another directory", show.Name(q.dir))
 	}
 	return nil
 }
