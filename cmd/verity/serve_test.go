@@ -52,12 +52,19 @@ func TestServeCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"info": {"title": "Verity"}}`) })
+	plain, secure := httptest.NewServer(page), httptest.NewTLSServer(page)
+	defer plain.Close()
+	defer secure.Close()
 	for _, tt := range []struct {
 		flag, value string
 		status      int
 		want        string
 	}{
-		{"--listen", l.Addr().String(), 0, ""}, // of the server that will be restarted
+		{"--listen", plain.Listener.Addr().String(), 0, ""}, // of the server that will be restarted
+		{"--listen", secure.Listener.Addr().String(), 0, ""},
+		{"--listen", l.Addr().String(), 1, "another program listens there"},
+		{"--metrics", l.Addr().String(), 1, "another program listens there"},
 		{"--metrics", "192.0.2.1:9000", 2, "--metrics 192.0.2.1:9000: cannot assign requested address; want an address of this machine"},
 		{"--queue", "1", 0, ""},
 		{"--metrics", ":9000", 0, "anyone who can reach this machine can read the metrics"},

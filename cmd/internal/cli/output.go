@@ -19,7 +19,7 @@ var outputRows = []*Option{
 		Check: func(text string) error { _, _, err := Formats(text); return err },
 		Scope: Configurable, Common: true,
 		Help: "one or more of txt (paragraphs), lines (txt with a line for each segment, as in openai-whisper), md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
-			"rttm (who speaks when), separated by commas, or all (default txt)"},
+			"rttm (who speaks when), separated by commas, or all (rttm only with --speakers; default txt)"},
 	{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: maxPath, Scope: Configurable, Common: true,
 		Help: "write files to this directory instead of standard output"},
 	{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",

@@ -14,7 +14,7 @@ var servingRows = []*Option{
 		Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 	{Name: "metrics", Kind: Text, Arg: "address", Max: maxPath, Scope: Server,
 		Help: "serve /metrics on this address instead, such as 127.0.0.1:9000. It needs no key"},
-	{Name: "check", Scope: Server, Help: "check the options, keys, certificate, addresses and model, and exit; an address may be in use"},
+	{Name: "check", Scope: Server, Help: "check the options, keys, certificate, addresses and model, and exit; addresses may be those of a server that runs"},
 	{Name: "no-open", Scope: Server, Help: "do not open the page in the browser; without a terminal or a desktop it is never opened"},
 	{Name: "api-key-file", Kind: Text, Arg: "file", Max: maxPath, Scope: Server, Common: true,
 		Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +

@@ -1,13 +1,17 @@
 package text
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -34,27 +38,51 @@ func openBrowser(address string) {
 	}
 }
 
-// isVerity reports whether Verity answers at an address.
-func isVerity(address string) bool {
-	r, err := (&http.Client{Timeout: 2 * time.Second}).Get("http://" + address + "/openapi.json")
-	if err != nil {
-		return false
+// runningAt returns where Verity answers at an address of --listen, over HTTP or HTTPS; empty if it does not.
+func runningAt(address string) string {
+	path, unix := strings.CutPrefix(address, unixPrefix)
+	host := reachableAt(address)
+	if unix {
+		host = "socket"
 	}
-	defer r.Body.Close()
-	var api struct{ Info struct{ Title string } }
-	return json.NewDecoder(r.Body).Decode(&api) == nil && api.Info.Title == "Verity"
+	t := &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // nothing is sent, and the certificate is for another name
+		DialContext: func(ctx context.Context, network, dialled string) (net.Conn, error) {
+			if unix {
+				network, dialled = "unix", path
+			}
+			return new(net.Dialer).DialContext(ctx, network, dialled)
+		},
+	}
+	defer t.CloseIdleConnections()
+	for _, scheme := range []string{"http://", "https://"} {
+		r, err := (&http.Client{Timeout: 2 * time.Second, Transport: t}).Get(scheme + host + "/openapi.json")
+		if err != nil {
+			continue
+		}
+		var api struct{ Info struct{ Title string } }
+		err = json.NewDecoder(r.Body).Decode(&api)
+		r.Body.Close()
+		if err == nil && api.Info.Title == "Verity" {
+			return scheme + host
+		}
+	}
+	return ""
 }
 
 // secondStart opens the page that runs already at the address of --listen, given the error of listening there.
 func (s *serveCommand) secondStart(err error) error {
-	at := reachableAt(s.address)
-	switch {
-	case !errors.Is(err, errOccupied) || !isVerity(at):
+	if !errors.Is(err, errOccupied) || strings.HasPrefix(s.address, unixPrefix) {
+		return err
+	}
+	switch at := runningAt(s.address); {
+	case at == "":
 		return err
 	case !s.hasDesktop():
-		return fmt.Errorf("--listen %s: Verity runs there already: open http://%s, or use another address", s.address, at)
+		return fmt.Errorf("--listen %s: Verity runs there already: open %s, or use another address", s.address, at)
+	default:
+		openBrowser(at)
+		_, err = fmt.Fprintf(s.Err, "verity: Verity runs already, in another terminal: its page at %s was opened. For other options, end it there first\n", at)
+		return err
 	}
-	openBrowser("http://" + at)
-	_, err = fmt.Fprintf(s.Err, "verity: Verity runs already, in another terminal: its page at http://%s was opened. For other options, end it there first\n", at)
-	return err
 }

@@ -167,6 +167,9 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 
 // check refuses flags and files that do not go together. listed means that standard input is the list of files.
 func (t *fileRun) check(files []string, listed bool) error {
+	if len(t.formats) == len(transcript.Formats()) && t.Speakers.None() { // of all, one would be empty
+		t.formats = slices.DeleteFunc(t.formats, func(f transcript.Format) bool { return f == transcript.RTTM })
+	}
 	err := cmp.Or(t.checkNames(files), t.checkInputs(files, listed), t.checkOutputs(len(files)), t.checkLimits(), t.Check())
 	if err == nil {
 		t.warnIneffective()
@@ -228,7 +231,7 @@ func (t *fileRun) checkOutputs(files int) error {
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && files > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},
-		{slices.Contains(t.formats, transcript.RTTM) && len(t.formats) < len(transcript.Formats()) && t.Speakers.None(),
+		{slices.Contains(t.formats, transcript.RTTM) && t.Speakers.None(),
 			"--output-format rttm: says who speaks when; add --speakers voice", nil},
 	} {
 		if r.wrong {
