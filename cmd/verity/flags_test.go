@@ -65,13 +65,17 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestOtherPrograms: a flag of another program works, or the message says what does its work.
+// TestOtherPrograms: a flag of another program works, or the message says what does its work, for all of them at once.
 func TestOtherPrograms(t *testing.T) {
 	for args, want := range map[string]string{
 		"--batched True --batch_size 8": "", "--vad_filter True": "", "--vad_filter False": "", "--print_progress True": "", "-t 2": "", "-vt 0.5": "",
 		"-ojf": "", "--output-json-full": "", "-np": "", "--vad_filter=maybe": "want auto, on or off",
 		"-d 4000": "no flag -d: use --clip-timestamps START,END", "-p 4": "--chunked", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
-		"-dev 0": "no flag -dev; if it is another program's, leave it out", "-fa": "leave it out", "--device cuda": "leave it out",
+		"--device cuda": "no flag --device: leave it out", "-fp": "leave it out", "-z": "no flag -z; if it is another program's, leave it out",
+		"--fp16 False --device cpu --compute_type float32 --print_colors=False --verbose False --hf_token x": "",
+		"-ng -nt -sow -ml 20 -mc -1 -nf -tr -p 1 -dev 0":                                                     "", "--patience 1.0 --beam_size None": "", "--compute_type int4": "use --precision",
+		"-mc 9 --diarize --hf_token=x --device cuda -l en --foo=1": "no flags -mc (use --condition-on-previous-text=false), --diarize (use --speakers voice), " +
+			"--device (leave it out: Verity computes on processors alone), --foo\n",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
 		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {
@@ -109,6 +113,8 @@ func TestValueAfterSpace(t *testing.T) {
 		"--vad maybe -l en --progress never": "transcribe --vad maybe -l en --progress=never",
 		"-- --vad off":                       "transcribe -- --vad off",
 		"serve --check true":                 "serve --check=true",
+		"--max_len 20 -sow a.wav --compute_type INT8": "transcribe --max-line-width=20 --max-line-count=1 a.wav --precision=int8",
+		"-ml 1 -- -tr": "transcribe --max-words-per-line=1 -- -tr",
 	} {
 		if got := strings.Join(commandLine(newRoot(cli.Env{}), strings.Fields(args)), " "); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)

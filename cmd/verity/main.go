@@ -55,7 +55,7 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	args = commandLine(root, args)
 	root.SetArgs(append([]string{}, args...)) // cobra would take nil for os.Args
 	cmd, rest, _ := root.Find(args)           // for the name in an error
-	err := cmp.Or(applyVariables(cmd), cli.Repeated(cmd.Flags(), rest))
+	err := cmp.Or(applyVariables(cmd), cli.Unknown(cmd, rest), cli.Repeated(cmd.Flags(), rest))
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
@@ -115,9 +115,9 @@ var formatFlags = map[string]string{
 	"-ojson-full": "json",
 }
 
-// commandLine adds the command that the arguments leave out, and puts -f in place of formatFlags. Flags of other
-// programs get two hyphens, since -ml would be read as -m l; and a value after a flag that may stand alone gets an
-// equals sign.
+// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags, and Verity's flags in place
+// of those of other programs. The rest of theirs get two hyphens, since -fp would be read as -f p; and a value after a flag
+// that may stand alone gets an equals sign.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		forEach(root, plainUsage)
@@ -127,14 +127,19 @@ func commandLine(root *cobra.Command, args []string) []string {
 	var out []string
 	args = withCommand(root, args)
 	cmd, _, _ := root.Find(args)
-	for i, arg := range args {
-		last := len(out) - 1
+	for i := 0; i < len(args); i++ {
+		arg, last := args[i], len(out)-1
 		format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]
 		name := strings.TrimLeft(arg, "-")
 		here, _ := cli.Elsewhere(name)
+		ours, n := cli.Equivalent(args[i:])
 		switch {
 		case arg == "--":
 			return append(out, args[i:]...)
+		case n > 0 && args[0] == "transcribe":
+			out = append(out, ours...)
+			i += n - 1
+			continue
 		case format != "":
 			arg = "--output-format=" + format
 		case here != "" && arg[0] == '-' && args[0] == "transcribe":

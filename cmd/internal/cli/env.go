@@ -125,6 +125,9 @@ func NoArgs(c *cobra.Command, args []string) error {
 	var names []string
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			return Usagef("there is no command %q%s", args[0], DidYouMean([]string{sub.Name()}))
+		}
 	}
 	switch near := wer.Nearest(args[0], names); {
 	case len(near) > 0:

@@ -226,39 +226,89 @@ func FlagError(c *cobra.Command, err error) error {
 	return UsageError{Err: err}
 }
 
+// Unknown reports the flags among the arguments that a command does not have, if there are several: those of other programs
+// come together. One alone is an error when the arguments are parsed.
+func Unknown(c *cobra.Command, args []string) error {
+	var unknown []string
+	bare := false // of advice
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		var f *pflag.Flag
+		short, is := strings.CutPrefix(args[i], "-")
+		name, _, attached := strings.Cut(strings.TrimPrefix(short, "-"), "=")
+		switch {
+		case !is || strings.Trim(name, "0123456789.") == "": // a file, standard input, a number
+			continue
+		case strings.HasPrefix(short, "-"):
+			f = c.Flags().Lookup(name)
+		default:
+			f, attached = c.Flags().ShorthandLookup(name[:1]), len(name) > 1
+		}
+		if f != nil && f.NoOptDefVal == "" && !attached {
+			i++ // its value
+		}
+		if f == nil {
+			typed, hint := advice(c, strings.Repeat("-", 1+len(short)-len(strings.TrimPrefix(short, "-"))), name)
+			if bare = bare || hint == ""; hint != "" {
+				typed += " (" + strings.TrimLeft(hint, ":; ") + ")"
+			}
+			unknown = append(unknown, typed)
+		}
+	}
+	if len(unknown) < 2 || !c.HasParent() {
+		return nil
+	}
+	return UsageError{NeedHelp: bare, Err: fmt.Errorf("there are no flags %s", strings.Join(unknown, ", "))}
+}
+
 // unknownFlag returns the error of a flag that a command does not have.
 func unknownFlag(c *cobra.Command, hyphens, name string) error {
 	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 { // the command is wrong, not its flag
 		return NoArgs(c, args)
 	}
-	typed, long := hyphens+name, "--"+strings.ReplaceAll(name, "_", "-")
-	var names []string
+	typed, hint := advice(c, hyphens, name)
+	if hint == "" && isReader(c) {
+		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
+	}
+	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
+}
+
+// isReader reports whether a command does the work of the other programs.
+func isReader(c *cobra.Command) bool { return c.Name() == "transcribe" || c.Name() == "watch" }
+
+// advice returns a flag that a command does not have as it was typed, and what does its work; empty if nothing does.
+func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
+	typed = hyphens + name
+	long := "--" + strings.ReplaceAll(name, "_", "-")
+	var names, having []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	hint := DidYouMean(wer.Nearest(long, names))
+	hint = DidYouMean(wer.Nearest(long, names))
 	for _, other := range c.Root().Commands() {
-		if f := other.Flags().Lookup(name); hint == "" && f != nil && !f.Hidden && !other.Hidden {
-			hint = fmt.Sprintf(": use %s --%s", other.CommandPath(), f.Name)
+		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
+			having = append(having, other.CommandPath())
 		}
 	}
-	reads := c.Name() == "transcribe" || c.Name() == "watch"
 	switch here, there := Elsewhere(name); {
-	case here != "" && reads:
-		typed, hint = there, ": "+here
+	case here != "" && isReader(c):
+		return there, ": " + here
 	case hint != "":
+	case len(having) == 1:
+		hint = "; " + having[0] + " has it"
+	case len(having) == 2: // more say little
+		hint = "; " + strings.Join(having, " and ") + " have it"
+	case (name == "out" || name == "o") && c.Flags().Lookup("json") != nil:
+		hint = "; use --json > FILE"
 	case c.Name() == "serve" && (name == "port" || name == "host"):
 		hint = "; use --listen HOST:PORT"
 	case name == "split" && c.Flags().Lookup("dataset") != nil:
 		hint = ": use --dataset PATH:SPLIT"
 	case c.Name() == "report":
 		hint = "; use --table for Markdown, --json for programs, --html for a page"
-	case reads:
-		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
 	}
-	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
+	return typed, hint
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.
@@ -277,22 +327,67 @@ var elsewhere = byName(map[string]string{
 	"suppress-expression": "suppress-regex", "temperature": "-tp", "temperature-increment-on-fallback": "temperature-inc -tpi",
 	"threads": "cpu-threads -t", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
 
-	"Verity has no grammars": "grammar grammar-rule", "a recording needs no flag": "file", "leave it out": "-fa -fp -ls -on -oved",
+	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev",
+	"a recording needs no flag": "file",
+	"leave it out": "fp16 -fp -fa -ls log-score -on -oved -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
+		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
 	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
 	"use --chunked for one long file, --batch for several": "processors -p",
 	"use --clip-timestamps START,END, in seconds":          "duration -d offset-t -ot",
 	"use --condition-on-previous-text=false":               "max-context -mc",
-	"use --max-line-width":                                 "max-len -ml", "use --precision": "compute-type",
-	"use --output-dir DIRECTORY --name NAME": "output-file -of", "use --progress always": "-pp",
+	"use --precision":                                      "compute-type", "use --output-dir DIRECTORY --name NAME": "output-file -of",
 	"use --quiet, or --log-level debug": "debug-mode -debug verbose", "use --subtitles": "segment-resolution",
 	"use --speakers 2-4": "max-speakers min-speakers", "use --speakers voice": "diarize -di tinydiarize -tdrz",
-	"use --task translate": "translate -tr", "use --temperature-increment-on-fallback none": "no-fallback -nf",
 	"use --vad-threshold and --vad-min-silence-duration-ms": "vad-max-speech-duration-s vad-min-speech-duration-ms vad-offset " +
 		"vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
 	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
-	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence",
+	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
 	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
 })
+
+// equivalents are flags of those programs with their values (* is any), under what has their effect here. Those under ""
+// have none: they ask for what Verity does anyway.
+var equivalents = byName(map[string]string{
+	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
+		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +
+		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
+		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
+		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
+		"language=none max-line-width=none max-line-count=none max-words-per-line=none",
+	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
+	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
+	"--max-words-per-line=1":                   "-ml=1 max-len=1",
+	"--precision=f16":                          "compute-type=float16",
+	"--precision=f32":                          "compute-type=float32",
+	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
+	"--progress=always":                        "-pp",
+	"--task=translate":                         "-tr translate",
+	"--temperature-increment-on-fallback=none": "-nf no-fallback",
+})
+
+// Equivalent returns what has the effect of the flag of another program that begins args, and of how many of them it
+// consists: none if that is no such flag.
+func Equivalent(args []string) (ours []string, n int) {
+	name, value, attached := strings.Cut(args[0], "=")
+	short, is := strings.CutPrefix(name, "-")
+	name = strings.ReplaceAll(strings.TrimPrefix(short, "-"), "_", "-")
+	if n = 1; !attached && len(args) > 1 {
+		value, n = args[1], 2
+	}
+	for _, name := range []string{"-" + name, name} {
+		for _, key := range []string{name + "=" + strings.ToLower(value), name + "=*", name} {
+			text, known := equivalents[key]
+			switch {
+			case !is || !known || key == name && attached || key != name && !attached && n == 1:
+			case key == name:
+				return strings.Fields(text), 1
+			default:
+				return strings.Fields(strings.ReplaceAll(text, "*", value)), n
+			}
+		}
+	}
+	return nil, 0
+}
 
 // byName turns a table of names around: from each name to its row.
 func byName(table map[string]string) map[string]string {
