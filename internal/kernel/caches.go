@@ -11,10 +11,10 @@ import (
 // shares with other threads of the core alone.
 type cacheSizes struct{ First, Second int }
 
-// caches are the sizes that the machine reports. Sizes that are missing or implausible are replaced
-// by those of the smallest of today's processors. Block sizes depend on them; results do not.
+// caches are the sizes that Linux reports. Sizes that are missing, as on other systems, or implausible
+// are replaced by those of the smallest of today's processors. Block sizes depend on them; results do not.
 var caches = func() cacheSizes {
-	c := machineCaches()
+	c := readCaches("/sys/devices/system/cpu/cpu0/cache")
 	if c.First < 8<<10 || c.First > 1<<20 {
 		c.First = 32 << 10
 	}
@@ -23,20 +23,6 @@ var caches = func() cacheSizes {
 	}
 	return c
 }()
-
-// add sets the size of a level, unless the cache is of instructions.
-func (c *cacheSizes) add(level int, instructions bool, size int) {
-	switch {
-	case instructions:
-	case level == 1:
-		c.First = size
-	case level == 2:
-		c.Second = size
-	}
-}
-
-// systemCaches returns the sizes that Linux reports; other systems have no such files.
-func systemCaches() cacheSizes { return readCaches("/sys/devices/system/cpu/cpu0/cache") }
 
 // readCaches reads a directory as Linux has it for each processor.
 // Source: Linux, Documentation/ABI/testing/sysfs-devices-system-cpu.
@@ -58,7 +44,13 @@ func readCaches(dir string) (c cacheSizes) {
 		if err != nil || !strings.HasSuffix(text, "K") || size > 1<<30 {
 			continue
 		}
-		c.add(level, read("type") == "Instruction", size<<10)
+		switch {
+		case read("type") == "Instruction":
+		case level == 1:
+			c.First = size << 10
+		case level == 2:
+			c.Second = size << 10
+		}
 	}
 	return c
 }

@@ -37,17 +37,12 @@ func Chains(dst, w []float32, rows int, x []float32) {
 //
 // It panics if a slice is too short.
 func Fold(sum0, difference0, sum1, difference1, x, y []float32) {
-	n := len(x) / (2 * Lanes) * Lanes
-	use.vector.fold(sum0[:n], difference0[:n], sum1[:n], difference1[:n], x[:2*n], y[:2*n])
-}
-
-func foldRef(sum0, difference0, sum1, difference1, x, y []float32) {
 	for at := 0; at < len(x); at += Lanes {
-		a, b := x[at:][:Lanes], y[len(x)-Lanes-at:]
+		a, b := x[at:][:Lanes], y[len(x)-Lanes-at:][:Lanes]
 		to := at / (2 * Lanes) * Lanes
-		sum, difference := sum0[to:], difference0[to:]
+		sum, difference := sum0[to:][:Lanes], difference0[to:][:Lanes]
 		if at/Lanes%2 == 1 {
-			sum, difference = sum1[to:], difference1[to:]
+			sum, difference = sum1[to:][:Lanes], difference1[to:][:Lanes]
 		}
 		for c, v := range a {
 			sum[c], difference[c] = v+b[c], v-b[c]
@@ -64,17 +59,13 @@ func foldRef(sum0, difference0, sum1, difference1, x, y []float32) {
 // where each operation rounds. At i = m-1 both have the same place, which keeps down. It
 // panics if there are no rows, or a slice is too short.
 func Squares(dst, c0, c1, s0, s1 []float32) {
-	m := len(c0) / Lanes * Lanes
-	use.vector.squares(dst[:2*m-Lanes], c0[:m], c1[:m], s0[:m], s1[:m])
-}
-
-func squaresRef(dst, c0, c1, s0, s1 []float32) {
 	for at := 0; at < len(c0); at += Lanes {
-		up, down := dst[at:], dst[len(dst)-Lanes-at:]
+		up, down := dst[at:][:Lanes], dst[2*len(c0)-2*Lanes-at:][:Lanes]
+		c0, c1, s0, s1 := c0[at:][:Lanes], c1[at:][:Lanes], s0[at:][:Lanes], s1[at:][:Lanes]
 		for i := range Lanes {
-			re, im := c0[at+i]+c1[at+i], s0[at+i]+s1[at+i]
+			re, im := c0[i]+c1[i], s0[i]+s1[i]
 			up[i] = float32(re*re) + float32(im*im)
-			re, im = c0[at+i]-c1[at+i], s0[at+i]-s1[at+i]
+			re, im = c0[i]-c1[i], s0[i]-s1[i]
 			down[i] = float32(re*re) + float32(im*im)
 		}
 	}
@@ -94,9 +85,8 @@ func maxIntoRef(dst, x []float32) {
 
 // ScaleLogMel sets dst to (max(x, least) + 4) / 4, the values of a log-mel spectrogram; dst may be
 // x. It panics if dst is shorter than x.
-func ScaleLogMel(dst, x []float32, least float32) { use.vector.scaleLogMel(dst[:len(x)], x, least) }
-
-func scaleLogMelRef(dst, x []float32, least float32) {
+func ScaleLogMel(dst, x []float32, least float32) {
+	dst = dst[:len(x)]
 	for i, v := range x {
 		if v < least {
 			v = least

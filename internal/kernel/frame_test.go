@@ -52,59 +52,44 @@ func TestLog10Exact(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		if n > 10 {
-			return
+	rng := rand.New(rand.NewPCG(7, 8))
+	for n := range 10 {
+		x, y := random(rng, 2*n*Lanes, fillers[0]), random(rng, 2*n*Lanes, fillers[0])
+		var to [4]guarded
+		for i := range to {
+			to[i] = newGuarded(n * Lanes)
 		}
-		x, y := random(rng, 2*n*Lanes, f), random(rng, 2*n*Lanes, f)
-		run := func(ops vectorOps) (to [4]guarded) {
-			for i := range to {
-				to[i] = newGuarded(n * Lanes)
-			}
-			ops.fold(to[0].x, to[1].x, to[2].x, to[3].x, x.x, y.x)
-			return to
-		}
-		got, want := run(ops), run(vectorRef)
-		for i := range got {
-			compare(t, f.name, got[i], want[i])
-		}
+		Fold(to[0].x, to[1].x, to[2].x, to[3].x, x.x, y.x)
 		for i := range n * Lanes {
 			r, c := i/Lanes, i%Lanes
-			if v := x.x[2*r*Lanes+c] + y.x[(2*n-1-2*r)*Lanes+c]; !sameBits(want[0].x[i], v) {
-				t.Fatalf("row %d of sum0: %v, want %v", r, want[0].x[i], v)
+			if v := x.x[2*r*Lanes+c] + y.x[(2*n-1-2*r)*Lanes+c]; !sameBits(to[0].x[i], v) {
+				t.Fatalf("row %d of sum0: %v, want %v", r, to[0].x[i], v)
 			}
-			if v := x.x[(2*r+1)*Lanes+c] - y.x[(2*n-2-2*r)*Lanes+c]; !sameBits(want[3].x[i], v) {
-				t.Fatalf("row %d of difference1: %v, want %v", r, want[3].x[i], v)
+			if v := x.x[(2*r+1)*Lanes+c] - y.x[(2*n-2-2*r)*Lanes+c]; !sameBits(to[3].x[i], v) {
+				t.Fatalf("row %d of difference1: %v, want %v", r, to[3].x[i], v)
 			}
 		}
-	})
+	}
 }
 
 func TestSquares(t *testing.T) {
-	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, m int, f filler) {
-		if m == 0 || m > 10 {
-			return
-		}
+	rng := rand.New(rand.NewPCG(9, 10))
+	for m := 1; m < 10; m++ {
 		var sums [4]guarded
 		for i := range sums {
-			sums[i] = random(rng, m*Lanes, f)
+			sums[i] = random(rng, m*Lanes, fillers[0])
 		}
-		run := func(ops vectorOps) guarded {
-			dst := newGuarded((2*m - 1) * Lanes)
-			ops.squares(dst.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
-			return dst
-		}
-		got, want := run(ops), run(vectorRef)
-		compare(t, f.name, got, want)
+		dst := newGuarded((2*m - 1) * Lanes)
+		Squares(dst.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
 		at := func(s, i int) float32 { return sums[s].x[i] }
 		for i := range m * Lanes {
 			re, im := at(0, i)-at(1, i), at(2, i)-at(3, i)
 			v := float32(re*re) + float32(im*im)
-			if down := want.x[(2*m-2-i/Lanes)*Lanes+i%Lanes]; !sameBits(down, v) {
+			if down := dst.x[(2*m-2-i/Lanes)*Lanes+i%Lanes]; !sameBits(down, v) {
 				t.Fatalf("row %d, downwards: %v, want %v", i/Lanes, down, v)
 			}
 		}
-	})
+	}
 }
 
 func TestMaxInto(t *testing.T) {
@@ -114,18 +99,6 @@ func TestMaxInto(t *testing.T) {
 		maxIntoRef(want.x, x.x)
 		ops.maxInto(got.x, x.x)
 		compare(t, f.name, got, want)
-	})
-}
-
-func TestScaleLogMel(t *testing.T) {
-	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		x, least := random(rng, n, f), f.at(rng)
-		got, want := newGuarded(n), newGuarded(n)
-		scaleLogMelRef(want.x, x.x, least)
-		ops.scaleLogMel(got.x, x.x, least)
-		compare(t, f.name, got, want)
-		ops.scaleLogMel(x.x, x.x, least) // in place
-		compare(t, f.name, x, want)
 	})
 }
 

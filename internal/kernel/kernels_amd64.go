@@ -54,8 +54,8 @@ func setAVX2() set {
 		},
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
-			log10: vecLog10AVX2, fold: vecFoldAVX2, squares: vecSquaresAVX2,
-			maxInto: vecMaxIntoAVX2, scaleLogMel: vecScaleLogMelAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
+			log10:   vecLog10AVX2,
+			maxInto: vecMaxIntoAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},

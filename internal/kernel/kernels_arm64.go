@@ -69,10 +69,7 @@ func setNEON() set {
 			add: byStep(4, addNEON, addRef), maxInto: byStep(4, maxIntoNEON, maxIntoRef),
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: geluOfNEON, norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
-			log10: byNumber(4, log10NEON, log10Ref), fold: foldOfNEON, squares: squaresOfNEON, dots: dotsOfNEON,
-			scaleLogMel: byNumber(4, func(to, x *float32, n int, least float32) {
-				scaleLogMelNEON(to, x, n, least, 4)
-			}, scaleLogMelRef),
+			log10: byNumber(4, log10NEON, log10Ref), dots: dotsOfNEON,
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},
@@ -219,18 +216,6 @@ func geluOfNEON(x []float32) {
 	if n > 0 {
 		geluNEON(&x[0], n)
 	}
-}
-
-// foldOfNEON is foldRef.
-func foldOfNEON(sum0, difference0, sum1, difference1, x, y []float32) {
-	if n := len(x) / (2 * Lanes); n > 0 {
-		foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
-	}
-}
-
-// squaresOfNEON is squaresRef.
-func squaresOfNEON(dst, c0, c1, s0, s1 []float32) {
-	squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 }
 
 // expSumOfNEON is expSumRef.

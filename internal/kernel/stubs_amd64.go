@@ -6,7 +6,6 @@ package kernel
 
 // Most functions are their namesake ending in Ref, for the sizes that the generator states.
 
-func cpuid(leaf, part uint32) (eax, ebx, ecx, edx uint32)
 func fetchRows(dst *byte, stride, rows int)
 func transposeWordsAVX2(to, from *byte, stride, rows, cols int)
 func transposeNarrowAVX2(to *uint16, from *float32, stride, rows, cols int)
@@ -68,10 +67,7 @@ func attendF16AVX2(panels, depth int, a *float32, aStride int, b *uint16, bStrid
 func scoreInt8AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func scoreInt8VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32) float32
-func vecFoldAVX2(sum0, difference0, sum1, difference1, x, y []float32)
-func vecSquaresAVX2(dst, c0, c1, s0, s1 []float32)
 func vecMaxIntoAVX2(dst, x []float32)
-func vecScaleLogMelAVX2(dst, x []float32, least float32)
 func vecDotsAVX2(dst *[4]float32, a, b *[4][]float32)
 func vecNarrowAVX2(dst *uint16, x *float32, n int)
 func vecInterleaveBy4AVX2(dst, x *byte)

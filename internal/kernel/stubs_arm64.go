@@ -58,10 +58,7 @@ func addNEON(dst, x *float32, n int)
 func divNEON(to, x *float32, n int, by float32)
 func scaleNEON(to, x *float32, n int, by float32)
 func maxIntoNEON(dst, x *float32, n int)
-func scaleLogMelNEON(to, x *float32, n int, least float32, four float32)
 func log10NEON(dst, x *float32, n int, floor float32)
-func squaresNEON(dst, c0, c1, s0, s1 *float32, m int)
-func foldNEON(sum0, difference0, sum1, difference1, x, y *float32, n int)
 
 //go:noescape
 func dotsNEON(sums *partials, a, b *[4][]float32, n int)

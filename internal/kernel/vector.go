@@ -13,12 +13,9 @@ type vectorOps struct {
 	div    func(dst, x []float32, by float32)
 	scale  func(dst, x []float32, by float32)
 
-	log10       func(dst, x []float32, floor float32)
-	fold        func(sum0, difference0, sum1, difference1, x, y []float32)
-	squares     func(dst, c0, c1, s0, s1 []float32)
-	maxInto     func(dst, x []float32)
-	dots        func(dst *[4]float32, a, b *[4][]float32)
-	scaleLogMel func(dst, x []float32, least float32)
+	log10   func(dst, x []float32, floor float32)
+	maxInto func(dst, x []float32)
+	dots    func(dst *[4]float32, a, b *[4][]float32)
 
 	narrow          func(dst []uint16, x []float32)
 	transposeNarrow transposeNarrowFunc
@@ -32,8 +29,8 @@ type transposeNarrowFunc = func(dst []uint16, x []float32, stride, rows, cols in
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
-	div: divRef, scale: scaleRef, log10: log10Ref, fold: foldRef, squares: squaresRef,
-	maxInto: maxIntoRef, scaleLogMel: scaleLogMelRef, dots: dotsRef, narrow: narrowRef,
+	div: divRef, scale: scaleRef, log10: log10Ref,
+	maxInto: maxIntoRef, dots: dotsRef, narrow: narrowRef,
 	transposeNarrow: transposeNarrowRef,
 }
 

@@ -533,27 +533,6 @@ loop1:
 	BNE loop1
 	RET
 
-// func scaleLogMelNEON(to, x *float32, n int, least float32, four float32) 
-TEXT ·scaleLogMelNEON(SB), NOSPLIT, $0-32
-	MOVD to+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVWU least+24(FP), R3
-	MOVWU four+28(FP), R4
-	WORD $0x4e040c70 // dup v16.4s, w3
-	WORD $0x4e040c91 // dup v17.4s, w4
-loop1:
-	WORD $0x3dc00021 // ldr q1, [x1]
-	WORD $0x6ea1e604 // fcmgt v4.4s, v16.4s, v1.4s
-	WORD $0x6ea41e01 // bit v1.16b, v16.16b, v4.16b
-	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
-	WORD $0x6e31fc21 // fdiv v1.4s, v1.4s, v17.4s
-	WORD $0x3c810401 // str q1, [x0], #16
-	ADD $16, R1, R1
-	SUBS $4, R2, R2
-	BNE loop1
-	RET
-
 // func log10NEON(dst, x *float32, n int, floor float32) 
 TEXT ·log10NEON(SB), NOSPLIT, $0-28
 	MOVD dst+0(FP), R0
@@ -647,82 +626,6 @@ loop1:
 	WORD $0x6e681c64 // bsl v4.16b, v3.16b, v8.16b
 	WORD $0x3c810404 // str q4, [x0], #16
 	SUBS $4, R2, R2
-	BNE loop1
-	RET
-
-// func squaresNEON(dst, c0, c1, s0, s1 *float32, m int) 
-TEXT ·squaresNEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD c0+8(FP), R1
-	MOVD c1+16(FP), R2
-	MOVD s0+24(FP), R3
-	MOVD s1+32(FP), R4
-	MOVD m+40(FP), R5
-	SUB $1, R5, R6
-	LSL $9, R6, R6
-	ADD R0, R6, R6
-loop1:
-	MOVD $16, R7
-loop2:
-	WORD $0x3cc10420 // ldr q0, [x1], #16
-	WORD $0x3cc10441 // ldr q1, [x2], #16
-	WORD $0x3cc10462 // ldr q2, [x3], #16
-	WORD $0x3cc10483 // ldr q3, [x4], #16
-	WORD $0x4e21d404 // fadd v4.4s, v0.4s, v1.4s
-	WORD $0x4e23d445 // fadd v5.4s, v2.4s, v3.4s
-	WORD $0x4ea1d406 // fsub v6.4s, v0.4s, v1.4s
-	WORD $0x4ea3d447 // fsub v7.4s, v2.4s, v3.4s
-	WORD $0x6e24dc84 // fmul v4.4s, v4.4s, v4.4s
-	WORD $0x6e25dca5 // fmul v5.4s, v5.4s, v5.4s
-	WORD $0x6e26dcc6 // fmul v6.4s, v6.4s, v6.4s
-	WORD $0x6e27dce7 // fmul v7.4s, v7.4s, v7.4s
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
-	WORD $0x3c810404 // str q4, [x0], #16
-	WORD $0x3c8104c6 // str q6, [x6], #16
-	SUBS $1, R7, R7
-	BNE loop2
-	SUB $512, R6, R6
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func foldNEON(sum0, difference0, sum1, difference1, x, y *float32, n int) 
-TEXT ·foldNEON(SB), NOSPLIT, $0-56
-	MOVD sum0+0(FP), R0
-	MOVD difference0+8(FP), R1
-	MOVD sum1+16(FP), R2
-	MOVD difference1+24(FP), R3
-	MOVD x+32(FP), R4
-	MOVD y+40(FP), R5
-	MOVD n+48(FP), R6
-	LSL $9, R6, R7
-	ADD R7, R5, R5
-	SUB $256, R5, R5
-loop1:
-	MOVD $16, R7
-loop2:
-	WORD $0x3cc10480 // ldr q0, [x4], #16
-	WORD $0x3cc104a1 // ldr q1, [x5], #16
-	WORD $0x4e21d402 // fadd v2.4s, v0.4s, v1.4s
-	WORD $0x4ea1d403 // fsub v3.4s, v0.4s, v1.4s
-	WORD $0x3c810402 // str q2, [x0], #16
-	WORD $0x3c810423 // str q3, [x1], #16
-	SUBS $1, R7, R7
-	BNE loop2
-	SUB $512, R5, R5
-	MOVD $16, R7
-loop3:
-	WORD $0x3cc10480 // ldr q0, [x4], #16
-	WORD $0x3cc104a1 // ldr q1, [x5], #16
-	WORD $0x4e21d402 // fadd v2.4s, v0.4s, v1.4s
-	WORD $0x4ea1d403 // fsub v3.4s, v0.4s, v1.4s
-	WORD $0x3c810442 // str q2, [x2], #16
-	WORD $0x3c810463 // str q3, [x3], #16
-	SUBS $1, R7, R7
-	BNE loop3
-	SUB $512, R5, R5
-	SUBS $1, R6, R6
 	BNE loop1
 	RET
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"verity/parallel"
@@ -59,18 +58,7 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 			y[0] = sum
 		}
 	})
-	if len(x.x) >= 2*Lanes {
-		inPlace("fold", func(ops vectorOps, y []float32) {
-			n, rest := Lanes, make([]float32, Lanes)
-			ops.fold(y[:n], rest, rest, y[n:2*n], slices.Clone(y[:2*n]), x.x[:2*n])
-		})
-		inPlace("squares", func(ops vectorOps, y []float32) {
-			n, c, s := Lanes, x.x[:Lanes], x.x[Lanes:2*Lanes]
-			ops.squares(y[:n], c, s, s, c)
-		})
-	}
 	inPlace("raise", func(ops vectorOps, y []float32) { ops.maxInto(y, x.x) })
-	inPlace("cells", func(ops vectorOps, y []float32) { ops.scaleLogMel(y, y, by) })
 	inPlace("dots", func(ops vectorOps, y []float32) {
 		var sums [4]float32
 		ops.dots(&sums, &[4][]float32{y, x.x, y, x.x}, &[4][]float32{x.x, x.x, y, y})

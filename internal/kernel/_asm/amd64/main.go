@@ -16,7 +16,6 @@ import (
 
 func main() {
 	ConstraintExpr("!purego")
-	cpuid()
 	fetchRows()
 	transposeWords()
 	transposeNarrow()

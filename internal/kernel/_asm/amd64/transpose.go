@@ -137,18 +137,6 @@ func transposeHalves() {
 	})
 }
 
-// cpuid generates the instruction of that name, for part of a leaf.
-func cpuid() {
-	function("cpuid", "(leaf, part uint32) (eax, ebx, ecx, edx uint32)")
-	Load(Param("leaf"), reg.EAX)
-	Load(Param("part"), reg.ECX)
-	CPUID()
-	for i, r := range []reg.Register{reg.EAX, reg.EBX, reg.ECX, reg.EDX} {
-		Store(r, ReturnIndex(i))
-	}
-	RET()
-}
-
 // fetchRows generates a loop over rows, stride bytes apart, that asks for 256 bytes of each, to
 // be written. It never faults. Processors without PREFETCHW take it for a NOP.
 func fetchRows() {

@@ -25,10 +25,7 @@ func vectors(s isa) {
 	scores(g)
 	weights(g)
 	if !g.isWide() { // AVX-512 has nothing to add, or little
-		fold(g)
-		squares(g)
 		g.pairs("MaxInto", func(o ...Op) { VMAXPS(o[1], o[0], o[2]) }) // which leaves NaN in dst as it is
-		scaleLogMel(g)
 		dots(g)
 		narrowHalf(g)
 		interleaveBy4(g)
