@@ -138,7 +138,6 @@ type Server struct {
 	model    *transcribe.Model
 	queue    *queue
 	uploads  *uploadStore
-	clients  clientLimit
 	sessions sessionCount
 	metrics  *metrics
 
@@ -164,8 +163,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: o, model: m, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), uploads: &uploadStore{limit: max(maxUploads, o.MaxBytes)},
-		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
-		stall:   readTime, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
+		stall: readTime, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
@@ -211,7 +209,7 @@ func (s *Server) Metrics() http.Handler {
 //
 //	logRequests → checkOrigin → requireKey
 //	      │
-//	      ├─ a file: clientLimit → parseForm → uploadStore → queue → transcribe.Transcriber → answer
+//	      ├─ a file: parseForm → uploadStore → queue → transcribe.Transcriber → answer
 //	      │
 //	      └─ live sound: sessionCount → session → live.Stream → queue.liveTurn for each pass
 func (s *Server) routes() http.Handler {

@@ -136,60 +136,6 @@ func TestSlowCrowd(t *testing.T) {
 	}
 }
 
-// TestPerClient: a client with too many requests is refused, others are not.
-func TestPerClient(t *testing.T) {
-	h, s := newServer(t, Options{Turns: 1, Waiting: 8, Keys: keys("a", "b")})
-	s.clients.max = 2
-	free := occupy(t, s)
-	send := func(key string) (*http.Response, string) {
-		body, kind := form(t, wav(t))
-		return ask(t, "POST", h.URL+transcriptions, body, "Content-Type", kind, "Authorization", "Bearer "+key)
-	}
-	status := make(chan int, 3)
-	for i := range 3 {
-		go func() {
-			r, _ := send([]string{"a", "a", "b"}[i])
-			status <- r.StatusCode
-		}()
-	}
-	for s.queue.waiting() < 3 {
-		time.Sleep(time.Millisecond)
-	}
-	r, body := send("a")
-	checkProblem(t, r, body, 429, "", "You have 2 requests here already")
-	free()
-	for range 3 {
-		if code := <-status; code != 200 {
-			t.Errorf("status %d", code)
-		}
-	}
-}
-
-// TestClientOf: the key names a client if the server requires one, else the address, or the network of IPv6. This
-// machine has no name.
-func TestClientOf(t *testing.T) {
-	for _, tt := range []struct{ address, key, want string }{
-		{"127.0.0.1:1", "", ""}, {"[::1]:1", "", ""}, {"10.1.2.3:9", "", "10.1.2.3"}, {"[::ffff:10.1.2.3]:9", "", "10.1.2.3"},
-		{"[2001:db8:1:2:3::9]:9", "", "2001:db8:1:2::/64"}, {"10.1.2.3:9", "k", "key k"}, {"127.0.0.1:1", "k", "key k"},
-	} {
-		r := &http.Request{RemoteAddr: tt.address, Header: http.Header{}}
-		if tt.key != "" {
-			r.Header.Set("Authorization", "Bearer "+tt.key)
-		}
-		s := new(Server)
-		if got := s.clientOf(r); tt.key == "" && got != tt.want || strings.Contains(got, "k") {
-			t.Errorf("%s, key %q, no keys: %q, want %q", tt.address, tt.key, got, tt.want)
-		}
-		s.opt.Keys = keys()
-		if got := s.clientOf(r); tt.key != "" && got != tt.want {
-			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
-		}
-	}
-	if got := loggedClient(&http.Request{RemoteAddr: "@"}); got != "unix" {
-		t.Errorf("a client of a socket is %q in the log", got)
-	}
-}
-
 // TestUploadUnlinked: on systems that allow it, an upload has no name, so nothing is left if the process is killed.
 func TestUploadUnlinked(t *testing.T) {
 	dir := t.TempDir()

@@ -47,12 +47,6 @@ func (s *Server) openSound(
 	if s.queue.full() { // before the upload is read, so that a refusal costs nothing
 		return queueFull()
 	}
-	leave, ok := s.clients.enter(s.clientOf(r))
-	if !ok {
-		return rateLimited("rate_limit_exceeded",
-			"You have %d requests here already: try again later.", s.clients.max)
-	}
-	defer leave()
 	end, _ := ctx.Deadline()
 	q, err := s.parseForm(w, r, d, task, end)
 	defer q.close()

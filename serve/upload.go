@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,52 +64,6 @@ func (f *upload) Write(b []byte) (int, error) {
 func (f *upload) remove() {
 	f.file.Close()
 	f.store.used.Add(-f.size)
-}
-
-// A clientLimit limits the requests that a client has at the same time, from upload to answer, so that no client can
-// fill the queue alone, however slowly it sends.
-type clientLimit struct {
-	max   int
-	mu    sync.Mutex
-	count map[string]int
-}
-
-// enter counts a request of a client, which ends with leave. A client without a name is not counted.
-func (c *clientLimit) enter(client string) (leave func(), ok bool) {
-	if client == "" {
-		return func() {}, true
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count[client] >= c.max {
-		return nil, false
-	}
-	c.count[client]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.count[client]--; c.count[client] == 0 {
-			delete(c.count, client)
-		}
-	}, true
-}
-
-// clientOf names the sender of a request: by the key if the server requires one, else by the address, or for IPv6 the
-// network. This machine itself has no name, since a proxy may run on it.
-func (s *Server) clientOf(r *http.Request) string {
-	if s.opt.Keys != nil {
-		return "key " + keyOf(r)
-	}
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	a, err := netip.ParseAddr(host)
-	if err != nil || a.IsLoopback() {
-		return ""
-	}
-	if a = a.Unmap(); a.Is6() {
-		network, _ := a.WithZone("").Prefix(64)
-		return network.String()
-	}
-	return a.String()
 }
 
 // clientAddress returns the address of host:port for the log; that of a unix socket is empty.
