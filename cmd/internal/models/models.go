@@ -56,13 +56,12 @@ func Models(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
-	offline := false
 	pull := cli.New("pull NAME", "Download a model, or its missing files",
 		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
 		func(ctx context.Context, args []string) error {
 			h := cli.NewHub()
-			if h.Offline || offline {
-				return cli.Usagef("pull needs the network: leave out --offline and HF_HUB_OFFLINE; verity models lists what is here")
+			if h.Offline {
+				return cli.Usagef("pull needs the network: leave out HF_HUB_OFFLINE; verity models lists what is here")
 			}
 			dir, err := h.Pull(ctx, args[0])
 			if err = cli.OfHub(err); err == nil {
@@ -70,8 +69,6 @@ func Models(e cli.Env) *cobra.Command {
 			}
 			return err
 		})
-	pull.Flags().BoolVar(&offline, "offline", false, "")
-	cli.Must(pull.Flags().MarkHidden("offline"))
 	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
 	rm := cli.New("rm NAME", "Remove a model from the cache",
 		"Rm removes all files of a model from the cache."+exitHelp+".",

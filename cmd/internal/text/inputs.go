@@ -26,30 +26,15 @@ type inputFiles struct {
 	others otherFiles        // passed over in directories
 }
 
-// otherFiles counts files that do not look like sound, by their endings, and directories that are not read.
-type otherFiles map[string]int
+// otherFiles counts files that do not look like sound, and directories that are not read.
+type otherFiles struct{ files, directories int }
 
-// directories is where otherFiles counts directories. No ending has a slash.
-const directories = "/"
-
-// String returns such as "3 other files passed over (.jpg, .txt)", or "" for none.
+// String returns such as "3 other files passed over", or "" for none.
 func (o otherFiles) String() string {
-	count, endings := 0, []string{}
-	for ending, n := range o {
-		if ending == directories {
-			continue
-		}
-		count, endings = count+n, append(endings, cmp.Or(ending, "no ending"))
-	}
-	if count == 0 {
+	if o.files == 0 {
 		return ""
 	}
-	slices.Sort(endings)
-	const most = 6
-	if len(endings) > most {
-		endings = append(endings[:most], "…")
-	}
-	return fmt.Sprintf("%s passed over (%s)", show.Some(count, "other file"), strings.Join(endings, ", "))
+	return show.Some(o.files, "other file") + " passed over"
 }
 
 // add adds the sound files that an argument names: those in a directory, if recursive also those below it; those
@@ -60,12 +45,6 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	switch pattern := err != nil && !literal && !cli.IsAddress(arg); {
 	case err == nil && info.IsDir():
 		return in.addDirectory(arg, recursive, alone)
-	case pattern && strings.Contains(arg, "://"):
-		scheme, file, _ := strings.Cut(arg, "://")
-		if scheme == "file" {
-			return cli.Usagef("%s: want the path of the file, %s", show.Name(arg), show.Name(file))
-		}
-		return cli.Usagef("%s: want an address that begins with http:// or https://, got %s", show.Name(arg), show.Name(scheme))
 	case pattern && strings.Contains(arg, "**"):
 		return cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))
 	case pattern && strings.ContainsAny(arg, "*?["):
@@ -98,9 +77,8 @@ func (in *inputFiles) addDirectory(dir string, recursive, alone bool) error {
 	case len(found) == 0:
 		found = []string{dir} // it fails without stopping the others
 	}
-	for ending, n := range others {
-		in.others[ending] += n
-	}
+	in.others.files += others.files
+	in.others.directories += others.directories
 	for _, name := range found {
 		if below, err := filepath.Rel(dir, filepath.Dir(name)); err == nil && name != dir {
 			in.below[name] = below
@@ -125,7 +103,7 @@ func matching(pattern string) ([]string, error) {
 
 // inputs returns the sound files that arguments name, and then those of a list, each once.
 func inputs(args, list []string, recursive bool) (*inputFiles, error) {
-	in := &inputFiles{below: map[string]string{}, others: otherFiles{}}
+	in := &inputFiles{below: map[string]string{}}
 	for i, arg := range slices.Concat(args, list) {
 		if err := in.add(arg, recursive, i >= len(args), len(args)+len(list) == 1); err != nil {
 			return nil, err
@@ -197,7 +175,6 @@ func openList(ctx context.Context, name string) (io.ReadCloser, error) {
 // error and the files of the other directories.
 func soundIn(dir string, recursive bool) (files []string, others otherFiles, err error) {
 	var unread error
-	others = otherFiles{}
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil && path == dir { // entry may be nil
 			return err
@@ -209,12 +186,12 @@ func soundIn(dir string, recursive bool) (files []string, others otherFiles, err
 			}
 		case entry.IsDir() && path != dir && (hidden || !recursive):
 			if !hidden {
-				others[directories]++
+				others.directories++
 			}
 			return fs.SkipDir
 		case hidden || entry.IsDir():
 		case !audio.HasEnding(path):
-			others[strings.ToLower(filepath.Ext(path))]++
+			others.files++
 		default:
 			if info, err := os.Stat(path); err == nil && info.Mode()&^fs.ModeDir&fs.ModeType != 0 {
 				return nil // opening a FIFO that nobody writes to would block

@@ -113,7 +113,7 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 	if err != nil {
 		return nil, err
 	}
-	if n := in.others[directories]; n > 0 {
+	if n := in.others.directories; n > 0 {
 		t.Note("verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
 	}
 	if others := in.others.String(); others != "" {

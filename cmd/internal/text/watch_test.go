@@ -77,7 +77,7 @@ func TestWatch(t *testing.T) {
 	write(out, "a.mp3.txt", "done")
 	write(out, "a.wav.txt", "done")
 	scan("both are done", 6)
-	if text := stderr.String(); strings.Count(text, "1 other file passed over (.txt)") != 2 {
+	if text := stderr.String(); strings.Count(text, "1 other file passed over") != 2 {
 		t.Errorf("stderr %q, want a line at each start", text)
 	}
 }
