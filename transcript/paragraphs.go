@@ -17,15 +17,18 @@ const (
 	longPause        = 5.0    // s, the same amid a sentence
 	shortPause       = 0.5    // s, the same amid a sentence of a paragraph that is too long
 	paragraphColumns = 450.0  // from which a paragraph ends with its sentence
+	paragraphTime    = 30.0   // s, likewise
+	laterTime        = 15.0   // s after which a pause of half the time does
 	longestParagraph = 1200.0 // columns, from which one ends with a clause, a segment or a short pause
 )
 
 // Paragraphs joins the segments of a transcript to paragraphs, as they come. A paragraph ends where the speaker changes
-// and, after a pause of two seconds or some 80 words, with its sentence. It ends within a sentence only at a pause of
-// five seconds or after some 200 words. The zero value is ready for the first segment.
+// and, with its sentence, before a pause of two seconds, from 15 s on of one, and after some 80 words or 30 s. It ends within a sentence
+// only at a pause of five seconds or after some 200 words. The zero value is ready for the first segment.
 type Paragraphs struct {
 	begun   bool
 	speaker string
+	start   float64 // of the paragraph, s
 	end     float64 // of the last word, s
 	columns float64
 	last    string // the last word
@@ -47,18 +50,19 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 		if w.speaker != p.speaker {
 			part.Begins, part.Speaker, p.speaker = true, w.speaker, w.speaker
 		}
-		pause := w.start - p.end
+		pause, lasts := w.start-p.end, w.start-p.start
 		if i > 0 && len(s.Words) == 0 {
 			pause = 0 // times within a segment are estimates
 		}
 		part.Begins = part.Begins || !p.begun || pause >= longPause ||
-			EndsSentence(p.last, w.text) && (pause >= sentencePause || p.columns >= paragraphColumns) ||
+			EndsSentence(p.last, w.text) && (pause >= sentencePause || pause >= sentencePause/2 && lasts >= laterTime ||
+				p.columns >= paragraphColumns || lasts >= paragraphTime) ||
 			p.columns >= longestParagraph && (i == 0 || pause >= shortPause || endsClause(p.last))
 		if s.Fixed {
 			part.Begins = i == 0
 		}
 		if part.Begins {
-			p.columns, part.Text = 0, tokenizer.Strip(part.Text)
+			p.start, p.columns, part.Text = w.start, 0, tokenizer.Strip(part.Text)
 		}
 		p.columns += columns(part.Text)
 		p.begun, p.end, p.last = true, max(w.end, w.start), w.text

@@ -7,6 +7,7 @@
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
 const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
 const enough = 450, most = 1200; // columns after which a paragraph ends with its sentence, or with any clause
+const longEnough = 30, later = 15; // seconds likewise, and after which half the pause suffices
 const closing = /["'\p{Pe}\p{Pf}\p{Pi}]+$/u, sentenceEnd = /[…\p{STerm}]$/u, clauseEnd = /[—–\p{Term}]$/u;
 const widthless = /[\p{Grapheme_Extend}\p{Emoji_Modifier}\p{Cc}\p{Cf}]/gu; // characters of no column
 const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/gu; // and of two, as uniseg counts
@@ -57,10 +58,10 @@ function trim(w) {
 }
 
 function breaks(open, w, begins) {
-  const gap = w.start - open.words.at(-1).end;
+  const gap = w.start - open.words.at(-1).end, lasts = w.start - open.words[0].start;
   if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause) return true;
   const columns = open.text.replace(widthless, "").replace(wide, "  ").length;
-  return endsSentence(open.text, w.text) && (gap >= sentencePause || columns >= enough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
+  return endsSentence(open.text, w.text) && (gap >= sentencePause || gap >= sentencePause / 2 && lasts >= later || columns >= enough || lasts >= longEnough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
 }
 
 const known = speaker => speaker === "" || speaker === null ? undefined : speaker;
@@ -155,11 +156,4 @@ export function segmentsOf(paragraphs) {
   return list;
 }
 
-const counted = new WeakMap(); // by paragraph: its text then, and how many words that has
-
-function countWords(p) {
-  if (counted.get(p)?.text !== p.text) counted.set(p, {text: p.text, words: tokensOf(p.text).filter(t => /[\p{L}\p{N}]/u.test(p.text.substr(t.at, t.length))).length});
-  return counted.get(p).words;
-}
-
-export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + countWords(p), 0);
+export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + p.words.length, 0);
