@@ -241,6 +241,7 @@ func (s *Server) routes() http.Handler {
 	open("GET /page/address", func(w http.ResponseWriter, _ *http.Request) { writeText(w, s.opt.Address) })
 	open("GET /openapi.json", embedded("openapi.json"))
 	open("GET /{$}", embedded("page/index.html"))
+	open("GET /offline.js", embedded("page/offline.js")) // here, as a service worker sees what lies below it
 	for _, kind := range []string{"*.css", "*.js", "*.mp3", "lib/*.js"} {
 		names, _ := fs.Glob(files, "page/"+kind)
 		for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"golang.org/x/text/unicode/bidi"
 
@@ -136,7 +137,13 @@ func (o Options) writeDOCX(w io.Writer, t *Transcript) error {
 		if p.Speaker != "" {
 			body.writeRun(`<w:b/><w:bCs/>`, p.Speaker+": ")
 		}
-		body.writeRun("", p.Text)
+		pieces := []string{p.Text}
+		if o.Highlight != "" {
+			pieces = strings.Split(p.Text, o.Highlight)
+		}
+		for i, text := range pieces {
+			body.writeRun([]string{"", `<w:highlight w:val="yellow"/>`}[i%2], text)
+		}
 		body.WriteString(`</w:p>`)
 	}
 	language := ""

@@ -61,6 +61,10 @@ func TestDOCX(t *testing.T) {
 			t.Errorf("%s has no %s: %s", part, want, parts[part])
 		}
 	}
+	_, parts = docxParts(t, Options{Highlight: "|"}, &Transcript{Segments: []Segment{{End: 1, Text: " One |two| three."}}})
+	if document := parts["word/document.xml"]; !strings.Contains(document, `<w:highlight w:val="yellow"/></w:rPr><w:t xml:space="preserve">two<`) || strings.Count(document, "highlight") != 1 {
+		t.Errorf("highlights: %s", document)
+	}
 	_, parts = docxParts(t, Options{Table: true, Locale: "es-US"}, tr)
 	document := parts["word/document.xml"]
 	if got, want := texts(document), []string{"talk", "Time", "Speaker", "Text", "0:00:00", "Ann", "One &amp; &lt;two&gt;.\ufffd", "0:01:05", "", "Ünï."}; !slices.Equal(got, want) || !strings.Contains(document, `<w:pgSz w:w="12240" w:h="15840"/>`) {

@@ -52,6 +52,9 @@ type Options struct {
 	// Table writes DOCX with a table of times, speakers and text.
 	Table bool
 
+	// Highlight, if not empty, is what stands in texts where a highlight of DOCX begins and ends.
+	Highlight string
+
 	// Locale, such as en-US or de_DE.UTF-8, decides the size of the page in DOCX: Letter where that is used, else A4.
 	Locale string
 }

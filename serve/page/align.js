@@ -7,9 +7,7 @@ const farthest = 1500; // insertions and deletions that are aligned; more are a 
 // rewrite returns the paragraphs of an edited text, given the text of each. Paragraphs without words are left out.
 export function rewrite(paragraphs, texts) {
   texts = texts.map(t => t.trim()).filter(t => t);
-  let head = 0, tail = 0;
-  while (head < Math.min(paragraphs.length, texts.length) && paragraphs[head].text === texts[head]) head++;
-  while (tail < Math.min(paragraphs.length, texts.length) - head && paragraphs[paragraphs.length - 1 - tail].text === texts[texts.length - 1 - tail]) tail++;
+  const [head, tail] = equalEnds(paragraphs, texts, (p, text) => p.text === text);
   const old = paragraphs.slice(head, paragraphs.length - tail).flatMap(timedTokens);
   const made = texts.slice(head, texts.length - tail).map(text => ({text, words: tokensOf(text)}));
   const before = head ? paragraphs[head - 1] : null, after = tail ? paragraphs[paragraphs.length - tail] : null;
@@ -73,13 +71,19 @@ function share(words, start, end, speaker, cue) {
   }
 }
 
+// equalEnds returns how many elements two lists or texts have in common at the beginning, and how many of the rest at the end.
+export function equalEnds(a, b, equal = (x, y) => x === y) {
+  const n = Math.min(a.length, b.length);
+  let head = 0, tail = 0;
+  while (head < n && equal(a[head], b[head])) head++;
+  while (tail < n - head && equal(a[a.length - 1 - tail], b[b.length - 1 - tail])) tail++;
+  return [head, tail];
+}
+
 // match returns the pairs of indices of a longest common subsequence of two lists. Source: Myers 1986, An O(ND)
 // Difference Algorithm and Its Variations, the greedy algorithm.
 export function match(a, b) {
-  let head = 0, tail = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head++;
-  while (tail < Math.min(a.length, b.length) - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
-  const pairs = [];
+  const [head, tail] = equalEnds(a, b), pairs = [];
   for (let k = 0; k < head; k++) pairs.push([k, k]);
   pairs.push(...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(([x, y]) => [x + head, y + head]));
   for (let k = tail; k > 0; k--) pairs.push([a.length - k, b.length - k]);

@@ -21,7 +21,6 @@ const sentences = {
   invalid_api_key: ["An API key is needed here. Type it in the settings.", "key"],
   uploads_full: ["Verity has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["Verity is busy. Try again in a minute."],
-  origin: ["Verity does not accept this page under this address. Open the one that the terminal shows."],
   host: ["Verity does not accept this page under this address. Open the one that the terminal shows."],
 };
 
@@ -53,7 +52,7 @@ function unreadable(message) {
 
 // explain turns an error of the API into a Failure.
 export function explain(problem, status) {
-  const known = problem && sentences[problem.code];
+  const known = problem && sentences[problem.code === "origin" ? "host" : problem.code];
   if (known) return new Failure(...known);
   if (problem && problem.code === "invalid_audio") {
     const why = unreadable(problem.message);

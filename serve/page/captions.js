@@ -5,13 +5,12 @@ import {stateSentence} from "./pane.js";
 import * as recording from "./recording.js";
 import * as settings from "./settings.js";
 import {speakers} from "./text.js";
+import {$, make} from "./ui.js";
 
-const $ = id => document.getElementById(id);
-const make = name => document.createElement(name);
 const pause = 1, between = 0.3; // seconds after which a line ends, amid an utterance and between two
 const enough = 84; // characters after which a line ends with its sentence
 const sizes = [20, 32, 40, 50, 64, 80, 100, 128]; // px of the letters
-const list = $("lines").firstElementChild, unsettled = Object.assign(make("span"), {ariaHidden: "true"}), next = make("p"); // text that may change, and its own line after a pause
+const list = $("lines").firstElementChild, unsettled = make("span", {ariaHidden: "true"}), next = make("p"); // text that may change, and its own line after a pause
 let job = null, size = 40, drawn = []; // of each line: its element, and the number of its paragraph
 
 // linesOf returns the lines of a paragraph.
@@ -30,14 +29,14 @@ function linesOf({text, words}) {
 // text shows the paragraphs of a recording from one on, which is new or has changed.
 export function text(made, from = 0) {
   if (made !== job) return;
-  const all = job.paragraphs, order = speakers(all);
+  const all = job.paragraphs, order = speakers(all), several = order.length > 1;
   let n = drawn.findIndex(d => d.paragraph >= from);
   if (n < 0) n = drawn.length;
   all.slice(from).forEach((q, i) => linesOf(q).forEach((line, k) => {
     const {p} = drawn[n] ||= {p: list.appendChild(make("p"))}, words = p.firstChild || p.appendChild(new Text());
     if (line.startsWith(words.data)) words.appendData(line.slice(words.length)); else words.data = line; // a screen reader reads what is new
-    p.className = q.speaker == null ? "" : "s" + order.indexOf(q.speaker) % 6;
-    if (q.speaker != null && !k && q.speaker !== all[from + i - 1]?.speaker) p.dataset.speaker = speakerName(job, q.speaker); else delete p.dataset.speaker;
+    p.className = q.speaker == null || !several ? "" : "s" + order.indexOf(q.speaker) % 6;
+    if (several && q.speaker != null && !k && q.speaker !== all[from + i - 1]?.speaker) p.dataset.speaker = speakerName(job, q.speaker); else delete p.dataset.speaker;
     drawn[n++].paragraph = from + i;
   }));
   for (const {p} of drawn.splice(n)) p.remove();

@@ -3,19 +3,17 @@ import {rewrite} from "./align.js";
 import * as caret from "./caret.js";
 import {exchange, remember, step} from "./history.js";
 import {needsSpace} from "./paragraphs.js";
+import * as rows from "./rows.js";
 import * as text from "./text.js";
+import {$} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 let changed = () => {}, open = null, timer = 0, typed = 0, removing = false; // typed: when what is not yet synced was begun
 let hits = [], hit = -1;
 
 // toggle begins or ends editing a recording.
 export function toggle(job) {
   if (open) return end();
-  open = job;
-  job.editing = true;
-  button(true);
-  text.show(job, true);
+  draw(job, true);
   $("text").focus({preventScroll: true});
 }
 
@@ -24,17 +22,15 @@ export function end() {
   if (!open) return;
   sync();
   const job = open;
-  open = null;
-  job.editing = false;
-  button(false);
-  text.show(job);
+  draw(job, false);
   changed(job);
   if (!$("find").hidden) search();
 }
 
-function button(on) {
-  $("edit").setAttribute("aria-pressed", on);
-  $("edit").textContent = on ? "Done" : "Edit";
+// draw shows a recording to be edited, or not.
+function draw(job, editing) {
+  [open, job.editing, $("edit").ariaPressed, $("edit").textContent] = editing ? [job, true, true, "Done"] : [null, false, false, "Edit"];
+  text.show(job, editing);
 }
 
 // sync makes the recording what the pane shows.
@@ -101,6 +97,7 @@ function search() {
 
 function mark() {
   text.mark(hits, hits[hit]);
+  rows.mark(hits[hit]);
   $("found").textContent = $("findText").value ? hits.length ? `${hit + 1} of ${hits.length}` : "not found" : "";
 }
 
@@ -121,8 +118,8 @@ export function openFind(wanted) {
 export function closeFind() {
   if ($("find").hidden) return false;
   $("find").hidden = true;
-  hits = [];
-  text.mark([], null);
+  [hits, hit] = [[], -1];
+  mark();
   $("text").focus({preventScroll: true});
   return true;
 }

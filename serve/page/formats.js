@@ -19,6 +19,9 @@ export const ending = /\.(?=\d*[a-z])([^.\s]{1,5})$/i; // of a file's name
 // titleOf returns the name of a recording without the ending of a file.
 export const titleOf = job => job.name.replace(ending, "");
 
+// firstWords returns how the text of a recording begins.
+export const firstWords = job => (job.paragraphs ? job.paragraphs[0]?.text.slice(0, 100) : job.begins) || "";
+
 // turns calls line(paragraph, time, name) for each paragraph. time is empty unless times are wanted, and name unless
 // speakers are and another one begins.
 function turns(job, {times, speakers = true}, line) {
@@ -79,13 +82,17 @@ function json(job, o) {
 // named reports whether somebody typed the name of a speaker.
 export const named = job => job.paragraphs.some(p => p.speaker != null && !/^Speaker \d+$/.test(speakerName(job, p.speaker)));
 
-// write asks Verity for a recording in a format, or as rows of subtitles, with {times, speakers, names, rules, table, key}. Subtitles have
+const mark = "\ue000"; // where a highlight begins and ends, for Word: a character without a meaning
+
+const marked = (p, highlights) => highlights.reduceRight((text, h) => passage({paragraphs: [p]}, h).reduce((t, {words: [w], text: said}) => t.slice(0, w.at) + mark + said + mark + t.slice(w.at + said.length), text), p.text);
+
+// write asks Verity for a recording in a format, or as rows of subtitles, with {times, speakers, names, table, key}. Subtitles have
 // the names of speakers only if these were typed; other texts have the paragraphs of the page.
 export function write(job, format, o) {
-  const subtitles = /^(srt|vtt|rows)$/.test(format);
-  const segments = subtitles ? spoken(job) : job.paragraphs.map(p => ({start: p.words[0].start, text: p.text.trim(), fixed: true, speaker: o.speakers === false || p.speaker == null ? "" : speakerName(job, p.speaker)}));
+  const subtitles = /^(srt|vtt|ass|rows)$/.test(format);
+  const segments = subtitles ? spoken(job) : job.paragraphs.map(p => ({start: p.words[0].start, text: marked(p, format === "docx" && !o.table && job.highlights || []).trim(), fixed: true, speaker: o.speakers === false || p.speaker == null ? "" : speakerName(job, p.speaker)}));
   return request("page/write", {method: "POST", headers: headers(o.key), body: JSON.stringify({
-    format, rules: o.rules, names: o.names ?? named(job), times: o.times, table: o.table, about: about(job), locale: navigator.language,
+    format, rules: job.rules, names: o.names ?? named(job), times: o.times, table: o.table, highlight: mark, about: about(job), locale: navigator.language,
     transcript: {name: titleOf(job).replace(/[/\\]/g, "\u2215") + ".", language: job.language, duration: job.duration || 0, segments},
   })});
 }

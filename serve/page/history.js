@@ -1,5 +1,7 @@
 // Undo and redo of what a user changes in a recording: text, speakers, names, the version that is shown. A state is small,
 // since paragraphs and lists are replaced and never changed, except while text is still coming.
+import {equalEnds} from "./align.js";
+
 const parts = ["name", "paragraphs", "names", "language", "task", "options", "duration", "lost", "gaps", "damaged", "differences", "error", "edited", "live", "highlights", "versions"];
 const most = 200; // states that are kept
 
@@ -36,18 +38,9 @@ export function step(job, on) {
 
 function difference(before, after) {
   const [first, same] = equalEnds(before, after, (a, b) => a.text === b.text), text = list => list.slice(first, list.length - same).map(p => p.text).join("\n");
-  const [old, now] = [text(before), text(after)], [, tail] = equalEnds(old, now, (a, b) => a === b);
+  const [old, now] = [text(before), text(after)], [, tail] = equalEnds(old, now);
   let at = now.length - tail, paragraph = first;
   if (old === now) return {};
   for (; paragraph < after.length - 1 && at > after[paragraph].text.length; paragraph++) at -= after[paragraph].text.length + 1;
   return {paragraph, at};
-}
-
-// equalEnds returns how many elements two lists have in common at the beginning, and how many of the rest at the end.
-function equalEnds(a, b, equal) {
-  const n = Math.min(a.length, b.length);
-  let head = 0, tail = 0;
-  while (head < n && equal(a[head], b[head])) head++;
-  while (tail < n - head && equal(a[a.length - 1 - tail], b[b.length - 1 - tail])) tail++;
-  return [head, tail];
 }

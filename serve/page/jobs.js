@@ -142,7 +142,7 @@ export async function next() {
   const job = !working && !away && waiting()[0];
   if (!job) return;
   working = job;
-  if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
+  if (job.options && !job.options.model) job.options = {...job.options, ...settings.options(), task: job.task}; // it was added before the server was there
   const {from, kept, options, apart} = job;
   let later = "";
   Object.assign(job, {state: "working", progress: null, stage: "", before: null, named: null, first: null, uploading: true, abort: new AbortController(), began: performance.now()});

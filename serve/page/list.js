@@ -1,12 +1,9 @@
 // The list of recordings. Each has a row that stays in place while its state changes, so that the focus stays too.
 import {away} from "./away.js";
-import {losses, short} from "./formats.js";
-import {icon, size} from "./ui.js";
+import {firstWords, losses, short} from "./formats.js";
+import {$, icon, make, size} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 const rows = new Map(); // by id of a recording
-
-const make = (name, kind, text) => Object.assign(document.createElement(name), {className: kind || "", textContent: text || ""});
 
 // day returns a date as people say it: a time today, else a day.
 function day(ms) {
@@ -41,30 +38,19 @@ export const busy = job => ["queued", "working", "live", "elsewhere"].includes(j
 
 // row makes a row. on has choose, stop, again and remove, all of a recording.
 function row(job, on) {
-  const li = make("li"), name = make("button", "name"), title = make("strong"), line = make("span", "state"), bar = make("progress");
-  const action = (sign, label, act) => {
-    const b = make("button", "icon");
-    b.append(icon(sign));
-    b.onclick = () => act(job);
-    b.label = label;
-    b.tabIndex = -1;
-    li.append(b);
-    return b;
-  };
-  name.append(title, line);
-  name.onclick = e => {
+  const title = make("strong"), line = make("span", {className: "state"}), words = make("span", {className: "words"}), bar = make("progress", {max: 1});
+  const action = (sign, label, act) => make("button", {className: "icon", label, tabIndex: -1, onclick: () => act(job)}, icon(sign));
+  const stop = action("close", "Stop", on.stop), remove = action("bin", "Delete", on.remove), again = action("retry", "Try again:", on.again);
+  const name = make("button", {className: "name", onclick: e => {
     if (picked || e.ctrlKey || e.metaKey || e.shiftKey) return pick(job, e.shiftKey);
     on.choose(job);
     if (e.detail) $("text").focus({preventScroll: true}); // after a click, Space and the arrows are the player's
-  };
-  li.append(name);
-  const stop = action("close", "Stop", on.stop), remove = action("bin", "Delete", on.remove), again = action("retry", "Try again:", on.again);
-  bar.max = 1;
-  li.append(bar);
+  }}, title, line, words), li = make("li", {}, name, stop, remove, again, bar);
   return {li, show: (chosen, entry, found) => {
     title.textContent = name.title = job.name;
     line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job).replace(/^transcribing · /, "").replace(/^(finding out who speaks|telling voices apart) · /, "speakers · "); // the bar says it
     line.classList.toggle("bad", job.state === "failed");
+    words.textContent = found ? "" : firstWords(job);
     li.className = job.state + (job.paused && !job.stopping ? " paused" : "") + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);
     if (picked) name.setAttribute("aria-pressed", picked.has(job)); else name.removeAttribute("aria-pressed");
@@ -144,15 +130,13 @@ $("jobs").addEventListener("keydown", e => {
     e.preventDefault();
     return select(listed);
   }
-  if (e.key === "Delete" && picked) return $("deletePicked").click();
-  const row = lines[{ArrowUp: lines.indexOf(li) - 1, ArrowDown: lines.indexOf(li) + 1, Home: 0, End: lines.length - 1}[e.key]];
+  const i = lines.indexOf(li), row = lines[{ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: lines.length - 1}[e.key]];
   const to = row ? row.querySelector(".name") : buttons[buttons.indexOf(e.target) + {ArrowLeft: -1, ArrowRight: 1}[e.key]];
-  const bin = e.key === "Delete" && buttons.find(b => b.label === "Delete");
-  const next = bin && (lines[lines.indexOf(li) + 1] || lines[lines.indexOf(li) - 1]);
-  if (bin) bin.click();
-  if (next) next.querySelector(".name").focus();
-  else if (!to && !bin) return;
-  else if (to) {
+  if (e.key === "Delete") {
+    (picked ? $("deletePicked") : buttons.find(b => b.label === "Delete"))?.click();
+    if (!picked && !li.isConnected) (lines[i + 1] || lines[i - 1])?.querySelector(".name").focus();
+  } else if (!to) return;
+  else {
     for (const b of $("jobs").querySelectorAll(".name")) b.tabIndex = -1;
     to.closest("li").querySelector(".name").tabIndex = 0;
     to.focus();

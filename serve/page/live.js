@@ -150,16 +150,16 @@ export class Live {
   // divide writes an utterance again by who speaks, which is known at its end.
   divide(item) {
     if (!item.segments.length || !item.before) return;
-    const before = this.job.paragraphs.length;
+    const before = this.job.paragraphs.length, voices = () => new Set(this.job.paragraphs.flatMap(p => p.speaker ?? [])).size, few = voices();
     this.job.paragraphs.splice(item.from, before, ...item.before);
     for (const [i, {text, start, end, speaker}] of item.segments.entries()) {
       append(this.job.paragraphs, {text: item.begins && !i ? capital(text) : text, start, end, speaker, words: item.words.filter(w => w.start >= start - 0.01 && w.start < end)});
     }
-    this.on.text(this.job.paragraphs.length < before ? undefined : item.from);
+    this.on.text(this.job.paragraphs.length < before || voices() !== few ? undefined : item.from);
   }
 
   configure() {
-    const transcription = {model: this.options.speakers && !this.options.polish ? "gpt-4o-transcribe-diarize" : this.options.model};
+    const transcription = {model: this.options.speakers ? "gpt-4o-transcribe-diarize" : this.options.model};
     if (this.options.language) transcription.language = this.options.language;
     if (this.options.prompt) transcription.prompt = this.options.prompt;
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],

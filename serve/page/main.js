@@ -1,6 +1,6 @@
 // The page: what its buttons and keys do.
 import {goHome, home, unreachable} from "./api.js";
-import {away, goOn, waitForServer} from "./away.js";
+import {away, goOn, keepPage, waitForServer} from "./away.js";
 import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
 import * as captions from "./captions.js";
@@ -23,9 +23,8 @@ import * as store from "./store.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
-import {announce, closeMenus, failed, hide} from "./ui.js";
+import {$, announce, closeMenus, failed, hide} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
 const retryEach = 2000; // ms between two attempts to reach the server
@@ -155,7 +154,7 @@ jobs.connect({
   away: () => { clearTimeout(later); later = setTimeout(load, retryEach); },
 });
 
-const offerUndo = (job, message) => announce(message, {undo: () => { if (job !== pane.job()) choose(job); edit.undo(job); }});
+const offerUndo = (job, message) => announce(message, {job, undo: () => edit.undo(job)});
 people.connect((job, message) => {
   jobs.save(job);
   pane.update(job);
@@ -239,9 +238,11 @@ const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.te
 const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
-  d: () => doubt(1), r: () => reading() && doubts.confirm(), "/": () => reading() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), h: () => reading() && highlights.mark(), q: () => reading() && highlights.copyChosen(), t: () => toggleTimes(!times()), c: captions.open,
+  d: () => doubt(1), r: () => reading() && doubts.confirm(), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => reading() && edit.toggle(pane.job()), h: () => reading() && highlights.toggle(), q: () => reading() && highlights.copyChosen(), t: () => toggleTimes(!times()), c: captions.open, Delete: () => erase(),
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
+// erase deletes the recording that is open, or those that are selected.
+const erase = () => { if (!$("picked").hidden) $("deletePicked").click(); else if (pane.job() && !list.busy(pane.job()) && getSelection().isCollapsed && document.activeElement.matches("body, #text")) remove([pane.job()]); };
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };
 const doubt = by => reading() && doubts.go(by);
 const always = {
@@ -291,3 +292,4 @@ if (narrow.matches && last && history.state && history.state.view === "text") do
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
 await load();
+keepPage().catch(() => {});

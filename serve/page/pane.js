@@ -15,8 +15,8 @@ import {sound} from "./sound.js";
 import * as start from "./start.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
+import {$, hideOther, make} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 let shown = null, actions = null;
 
 export const job = () => shown;
@@ -25,6 +25,7 @@ export const job = () => shown;
 export async function open(next) {
   edit.end();
   edit.closeFind();
+  hideOther(next);
   shown = next;
   settings.write({open: next && next.id});
   if (!next) return update(null);
@@ -111,8 +112,8 @@ function showFacts(s, some) {
   again.firstElementChild.textContent = languageName(s.language) || "Transcribe again";
   if (again.hidden || again.open) return;
   $("versions").hidden = !versions.length;
-  const button = (text, act) => Object.assign(document.createElement("button"), {textContent: text, onclick: act});
-  $("versions").replaceChildren(Object.assign(button(versionName(s), null), {disabled: true}), ...versions.map((v, i) => button(versionName(v), () => edit.show(s, i))), button("Delete the other versions", () => edit.show(s)));
+  const button = (textContent, onclick) => make("button", {textContent, onclick, disabled: !onclick});
+  $("versions").replaceChildren(button(versionName(s)), ...versions.map((v, i) => button(versionName(v), () => edit.show(s, i))), button("Delete the other versions", () => edit.show(s)));
   $("redo").hidden = !s.file;
   $("redoLanguage").replaceChildren(new Option("Detect", ""), ...settings.languages().map(l => new Option(l.name, l.code)));
   $("redoLanguage").value = s.options && s.options.language || "";
@@ -131,7 +132,7 @@ const versionName = v => [languageName(v.language) || "Text", v.live && "live", 
 function showPlaces(id, s, what = g => "–" + short(Math.ceil(g.end)), most = 12) {
   const places = s.state === "done" && s[id] || [];
   $(id).hidden = !places.length;
-  $(id).lastElementChild.replaceChildren(...places.slice(0, most).map(g => Object.assign(document.createElement("button"), {
+  $(id).lastElementChild.replaceChildren(...places.slice(0, most).map(g => make("button", {
     textContent: short(g.start) + what(g), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
     ...places.length > most ? [`and ${places.length - most} more`] : []);
 }
@@ -160,7 +161,7 @@ function showProblem(s, some) {
   if (rest && !s.resume || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
   if (s.state === "failed" && !canRetry(s)) ways.push(["Delete", () => actions.remove([s])]);
-  $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
+  $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => make("button", {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
 
 // connect adds the handlers. on has choose(), record(), remove() and changed().

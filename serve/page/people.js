@@ -5,13 +5,8 @@ import * as jobs from "./jobs.js";
 import {busy, readable} from "./list.js";
 import * as settings from "./settings.js";
 import * as text from "./text.js";
+import {$, make} from "./ui.js";
 
-const $ = id => document.getElementById(id);
-const make = (name, members, ...children) => {
-  const element = Object.assign(document.createElement(name), members);
-  element.append(...children);
-  return element;
-};
 let renamed = null;
 
 // connect adds the handlers. onRename is called with a recording and what changed, as a sentence.

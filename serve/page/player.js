@@ -5,8 +5,8 @@ import * as rows from "./rows.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import {Wave} from "./wave.js";
+import {$} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$("speed").options].map(o => +o.value);
 let onLeft = null, wave = null, job = null, sound = null, drawn = 0, paused = false, probing = false; // whether it stands where it was paused; whether the end is looked for
 

@@ -6,14 +6,7 @@ const doubleClick = 220; // ms in which a click may become a double one
 
 // wordAt returns the word under a point of the screen.
 function wordAt(x, y) {
-  let node, offset;
-  if (document.caretPositionFromPoint) {
-    const c = document.caretPositionFromPoint(x, y);
-    if (c) [node, offset] = [c.offsetNode, c.offset];
-  } else {
-    const r = document.caretRangeFromPoint(x, y);
-    if (r) [node, offset] = [r.startContainer, r.startOffset];
-  }
+  const {offsetNode: node, offset} = document.caretPositionFromPoint(x, y) || {};
   const p = node && node.nodeType === 3 && root.contains(node) && node.parentElement.id !== "tentative" && node.parentElement.closest("p");
   if (!p) return null;
   const word = text.paragraphs()[p.index].words.find(w => w.at <= offset && offset <= w.at + w.length);

@@ -4,9 +4,8 @@ import * as jobs from "./jobs.js";
 import {Live} from "./live.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
-import {announce} from "./ui.js";
+import {$, announce} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 let live = null, awake = null;
 
 export const current = () => live;

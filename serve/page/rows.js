@@ -4,10 +4,8 @@ import * as player from "./player.js";
 import {Strip} from "./strip.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
-import {announce} from "./ui.js";
+import {$, announce, make} from "./ui.js";
 
-const $ = id => document.getElementById(id);
-const make = (name, kind) => Object.assign(document.createElement(name), {className: kind});
 const clock = t => `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, "0")}`;
 const seconds = typed => typed.trim().split(":").reduce((n, part) => n * 60 + parseFloat(part.replace(",", ".")), 0);
 let job = null, rows = [], strip = null, focus = null, current = -1; // focus: the word and the caret to go to with the next rows
@@ -41,11 +39,9 @@ async function merge(li, next) {
 }
 
 function line() {
-  const li = make("li", ""), time = make("button", "time"), field = make("textarea", ""), speed = make("span", "speed");
-  Object.assign(li, {time, field, speed, text: ""});
-  Object.assign(time, {tabIndex: -1, onclick: () => player.playFrom(li.row.start)});
-  Object.assign(field, {dir: "auto", onchange: () => sync(li), onfocus: () => choose(li), onkeydown: e => key(e, li), oninput: () => { field.rows = field.value.split("\n").length; }});
-  li.append(time, field, speed);
+  const time = make("button", {className: "time", tabIndex: -1, onclick: () => player.playFrom(li.row.start)}), speed = make("span");
+  const field = make("textarea", {dir: "auto", onchange: () => sync(li), onfocus: () => choose(li), onkeydown: e => key(e, li), oninput: () => { field.rows = field.value.split("\n").length; }});
+  const li = make("li", {time, field, speed, text: ""}, time, field, speed);
   return li;
 }
 
@@ -83,9 +79,9 @@ function showTimes() {
 }
 
 function fill(li, row, order) {
-  const {line} = subtitles.pieces(row), first = subtitles.words(row)[0], who = first ? order.indexOf(job.paragraphs[first.paragraph].speaker) : -1, speed = Math.round(row.cps), start = clock(row.start);
+  const {line} = subtitles.pieces(row), first = subtitles.words(row)[0], who = first ? order.indexOf(job.paragraphs[first.paragraph].speaker) : -1, speed = row.fast ? Math.ceil(row.cps) : Math.round(row.cps), start = clock(row.start);
   li.row = row;
-  li.className = (who >= 0 ? "s" + who % 6 : "") + (row.fixed ? " fixed" : "") + (li === chosen() ? " chosen" : "");
+  li.className = (who >= 0 ? "s" + who % 6 : "") + (row.fixed ? " fixed" : "") + (li === chosen() ? " chosen" : "") + (li.classList.contains("found") ? " found" : "");
   Object.assign(li.time, {textContent: start.slice(0, -1), title: `${start} to ${clock(row.end)}`, ariaLabel: "Play from " + start.slice(0, -1)});
   if (document.activeElement !== li.field || !typed(li)) {
     li.text = line;
@@ -117,6 +113,13 @@ export function show(next, list) {
   $("bad").textContent = `${bad} of ${rows.length} hard to read`;
   $("fresh").hidden = !rows.some(r => r.fixed);
   if (job) strip.load(job, rows, order);
+}
+
+// mark marks the row of a word that was found, and brings it into view.
+export function mark(place) {
+  const at = place ? text.words().findLastIndex(w => w.paragraph === place.paragraph && w.word.at <= place.at) : -1;
+  lines().forEach(li => li.classList.toggle("found", at >= li.row.first && at < li.row.first + li.row.words));
+  $("cues").querySelector(".found")?.scrollIntoView({block: "center"});
 }
 
 // light marks the row that is played.

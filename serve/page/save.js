@@ -1,4 +1,5 @@
 // Texts and sounds as files, and on the clipboard.
+import {unreachable} from "./api.js";
 import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
@@ -6,9 +7,7 @@ import {busy, selected} from "./list.js";
 import * as settings from "./settings.js";
 import {record} from "./store.js";
 import {names} from "./subtitles.js";
-import {announce} from "./ui.js";
-
-const $ = id => document.getElementById(id);
+import {$, announce} from "./ui.js";
 
 export function download(blob, name) {
   const a = document.createElement("a");
@@ -19,7 +18,7 @@ export function download(blob, name) {
   announce(`Saved ${name}.`);
 }
 
-const write = (job, format, o) => blob(job, format, {...o, key: settings.key(), rules: $("subtitles").value});
+const write = (job, format, o) => blob(job, format, {...o, key: settings.key()});
 
 // text saves the text of a recording, with times and speakers as the menu has them.
 export async function text(job, format, table) {
@@ -80,7 +79,13 @@ export function connect(shown, times) {
     $("saveSounds").before(all);
     all.onclick = () => several(selected(), b.dataset.format);
   }
-  $("save").ontoggle = () => { $("withTimes").checked = times(); };
+  $("save").addEventListener("toggle", () => { $("withTimes").checked = times(); });
+  for (const menu of [$("save"), $("saveAll")]) menu.addEventListener("toggle", async () => {
+    const away = menu.open && await fetch("readyz").then(() => false, () => true), note = menu.querySelector(".note");
+    note.hidden = !away;
+    note.textContent = unreachable().message + " Text and JSON can be saved without it.";
+    for (const b of menu.querySelectorAll("[data-format]")) b.disabled = away && !/^(txt|json)$/.test(b.dataset.format);
+  });
   $("copy").onclick = () => copy(plain(shown(), {times: times()}));
   $("saveSound").onclick = () => sound(shown());
   $("saveSounds").onclick = () => several(selected());

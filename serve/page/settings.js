@@ -1,9 +1,9 @@
 // The settings, which this browser keeps, and the model of the server.
 import {fetchModel} from "./api.js";
 import {languageName} from "./formats.js";
+import {$} from "./ui.js";
 
-const $ = id => document.getElementById(id);
-const kept = ["language", "task", "speakers", "prompt", "microphone", "polish", "subtitles", "doubts", "letters", "stepSize", "stepBack", "speed"];
+const kept = ["language", "speakers", "prompt", "microphone", "polish", "doubts", "letters", "stepSize", "stepBack", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
 let model = null, changed = () => {};
 
@@ -39,6 +39,12 @@ function show() {
 function summarize() {
   const language = $("languages").hidden ? (languages()[0] || {name: ""}).name : $("language").value ? $("language").selectedOptions[0].text : "Any language";
   $("summary").lastElementChild.textContent = [language, !$("tasks").hidden && $("task").value === "translations" && "in English", $("speakers").value && (+$("speakers").value ? $("speakers").value + " speakers" : "speakers")].filter(x => x).join(" · ");
+}
+
+// setTask sets whether a translation is wanted, which no file has from the one before.
+export function setTask(task) {
+  $("task").value = task;
+  summarize();
 }
 
 // askKey opens the settings at the field of the API key.
@@ -90,7 +96,7 @@ export function connect(onChange, onKey) {
     if (stored[id] === undefined || id === "language" || id === "microphone") continue;
     if ($(id).type === "checkbox") $(id).checked = stored[id]; else $(id).value = stored[id];
   }
-  for (const id of kept) $(id).addEventListener("change", () => {
+  for (const id of ["task", ...kept]) $(id).addEventListener("change", () => {
     summarize();
     write();
     changed();

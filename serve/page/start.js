@@ -1,8 +1,8 @@
 // An added recording waits here until Start is pressed. Its language, speakers, terms and, if there is one, its text can be set.
 import * as jobs from "./jobs.js";
 import * as settings from "./settings.js";
+import {$} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 let shown = null;
 
 // together returns a file and those that were added with it and wait, too.
@@ -18,7 +18,14 @@ export function show(job) {
   $("given").hidden = n > 1;
   if (!isNew) return;
   settings.place();
-  write(job.options && job.options.align || "");
+  settings.setTask(job.options?.task || "transcriptions");
+  write(job.options?.align || "");
+}
+
+// set stores an option of the recording.
+function set(job, options) {
+  job.options = {...job.options, ...options};
+  jobs.save(job, true);
 }
 
 function write(text) {
@@ -30,10 +37,11 @@ function write(text) {
 export function addScript(file) {
   if (!shown || $("given").hidden || !/\.(txt|srt|vtt)$/i.test(file.name)) return false;
   const job = shown;
+  $("begin").disabled = true; // until it is read
   file.arrayBuffer().then(raw => {
-    job.options = {...job.options, align: decode(new Uint8Array(raw))};
+    set(job, {align: decode(new Uint8Array(raw))});
     if (job === shown) write(job.options.align);
-  });
+  }).finally(() => { $("begin").disabled = false; });
   return true;
 }
 
@@ -54,7 +62,8 @@ export function connect() {
     jobs.begin(together(shown), {align, ...align && {task: "transcriptions"}});
     $("text").focus({preventScroll: true});
   };
-  $("script").oninput = () => { shown.options = {...shown.options, align: $("script").value}; };
+  $("script").oninput = () => set(shown, {align: $("script").value});
+  $("task").addEventListener("change", () => { if (shown) set(shown, {task: $("task").value}); });
   $("chooseScript").onclick = () => $("scriptFile").click();
   $("scriptFile").onchange = () => {
     addScript($("scriptFile").files[0]);

@@ -1,10 +1,11 @@
 // Recordings in this browser's IndexedDB, until the user deletes them. Three stores: jobs has what the list shows, texts
 // the paragraphs by id and other versions by [id], and sounds pieces of sound by id and number, so that text that is still coming need not be
 // written together with hours of sound.
+import {firstWords} from "./formats.js";
 import {merge} from "./tabs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "differences", "highlights", "options", "names", "subtitleNames", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "corrected", "resume", "losses", "apart", "place", "revision"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "differences", "highlights", "options", "names", "rules", "subtitleNames", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "corrected", "resume", "losses", "apart", "place", "revision"];
 const unsaved = new Map(); // by id: the recording, and the number of its last change, which IndexedDB may not have yet
 const journalKey = "unsaved "; // before an id, in localStorage
 let database = null, failed = null, merged = null, changes = 0;
@@ -17,7 +18,6 @@ function open() {
   return database ||= new Promise((yes, no) => {
     const r = indexedDB.open("verity", version);
     r.onupgradeneeded = () => {
-      for (const s of r.result.objectStoreNames) r.result.deleteObjectStore(s); // of version 1, which nothing reads
       r.result.createObjectStore("jobs", {keyPath: "id"});
       for (const s of ["texts", "sounds"]) r.result.createObjectStore(s);
     };
@@ -56,7 +56,7 @@ export function listen(changed) { if (channel) channel.onmessage = e => changed(
 
 const range = id => IDBKeyRange.bound([id], [id, []]);
 
-export const record = job => Object.fromEntries(members.map(m => [m, job[m] ?? null]));
+export const record = job => ({...Object.fromEntries(members.map(m => [m, job[m] ?? null])), begins: firstWords(job)});
 
 // changed notes that a recording has a change that is not stored.
 export function changed(job) { unsaved.set(job.id, {job, change: ++changes}); }

@@ -1,6 +1,6 @@
 // The subtitles of a recording: computed by Verity, changed by hand, and shown over its video. What is made by hand is
 // marked on the words (paragraphs.js), so that it stays, whatever becomes of the rest.
-import {rewrite} from "./align.js";
+import {equalEnds, rewrite} from "./align.js";
 import * as edit from "./edit.js";
 import {named, write} from "./formats.js";
 import {remember} from "./history.js";
@@ -8,13 +8,12 @@ import {readable} from "./list.js";
 import * as list from "./rows.js";
 import * as settings from "./settings.js";
 import * as text from "./text.js";
-import {announce} from "./ui.js";
+import {$, announce} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 export const shortest = 0.2; // s of a subtitle that is moved or split by hand
-let job = null, rows = [], of = {}, shown = false, on = null, track = null, asked = 0, timer = 0; // of: what the rows were computed of
+let job = null, rows = [], of = {}, on = null, track = null, asked = 0, timer = 0; // of: what the rows were computed of
 
-const wanted = () => ({job, paragraphs: job.paragraphs, rules: $("subtitles").value, names: names(job), speakers: job.names});
+const wanted = () => ({job, paragraphs: job.paragraphs, rules: job.rules, names: names(job), speakers: job.names});
 const fresh = () => job && Object.entries(wanted()).every(([k, v]) => of[k] === v);
 
 // viewed reports whether subtitles are shown in place of the text.
@@ -23,10 +22,11 @@ export const viewed = () => $("result").classList.contains("subtitles");
 // names reports whether subtitles have the names of speakers: if somebody typed these, or wants them.
 export const names = job => job.subtitleNames ?? named(job);
 
-// view shows subtitles or the text.
+// view shows the subtitles of the recording or its text.
 export function view(yes) {
   if (yes) edit.end();
-  shown = yes;
+  edit.closeFind();
+  job.subtitled = yes; // unstored
   update(job);
 }
 
@@ -36,12 +36,13 @@ export function update(next) {
   job = next;
   const some = readable(job) && job.paragraphs.length > 0;
   $("views").hidden = !some;
-  $("result").classList.toggle("subtitles", shown && some);
+  $("result").classList.toggle("subtitles", some && !!job.subtitled);
   $("asText").ariaPressed = !viewed();
   $("asSubtitles").ariaPressed = viewed();
   if (!some) [rows, of] = [[], {}];
   else {
     $("names").checked = names(job);
+    $("subtitles").value = job.rules || "";
     $("names").parentElement.hidden = job.paragraphs.every(p => p.speaker == null);
     clearTimeout(timer);
     if (!fresh() && (viewed() || $("result").classList.contains("picture"))) timer = setTimeout(load, viewed() ? 0 : 400);
@@ -54,7 +55,7 @@ async function load() {
   clearTimeout(timer);
   const number = ++asked, as = wanted();
   try {
-    const found = await (await write(job, "rows", {rules: as.rules, names: as.names, key: settings.key()})).json();
+    const found = await (await write(job, "rows", {names: as.names, key: settings.key()})).json();
     if (number !== asked || as.job !== job) return;
     [rows, of] = [found, as];
   } catch (e) {
@@ -73,13 +74,14 @@ function show() {
   for (const r of rows) track.addCue(new VTTCue(r.start, r.end, r.text.replace(/[&<>]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;"})[c])));
 }
 
-// change makes a change: at once or, if the rows are older than the text, when they are here. act returns whether there was one.
+// change makes a change: at once or, if the rows are older than the text, when they are here. act returns whether there was one, or {message}.
 async function change(act) {
   const changed = job;
   if (!fresh()) await load();
-  if (changed !== job || !fresh() || !act()) return;
+  const made = changed === job && fresh() && act();
+  if (!made) return;
   text.show(job);
-  on(job);
+  on(job, {message: made.message});
   if (viewed()) await load();
 }
 
@@ -115,9 +117,7 @@ function mark(list, cue) {
 // retype changes the text of a row. It stays a subtitle, and words keep their times.
 export const retype = (row, typed) => change(() => {
   const {line, list} = pieces(row), now = typed.trim();
-  let head = 0, tail = 0;
-  while (head < Math.min(line.length, now.length) && line[head] === now[head]) head++;
-  while (tail < Math.min(line.length, now.length) - head && line.at(-1 - tail) === now.at(-1 - tail)) tail++;
+  const [head, tail] = equalEnds(line, now);
   const place = offset => {
     const p = list.findLast(p => p.from <= offset);
     return {paragraph: p.paragraph, at: p.at + Math.min(offset - p.from, p.length)};
@@ -182,12 +182,11 @@ export function connect(changed) {
   list.connect();
   $("asText").onclick = () => view(false);
   $("asSubtitles").onclick = () => view(true);
-  $("subtitles").addEventListener("change", () => update(job));
+  $("subtitles").onchange = () => { job.rules = $("subtitles").value; on(job); };
   $("names").onchange = () => { job.subtitleNames = $("names").checked; on(job); };
   $("fresh").onclick = () => change(() => {
     remember(job);
     mark(text.words(), null);
-    announce("The subtitles are as the rules make them.", {undo: () => edit.undo(job)});
-    return true;
+    return {message: "The subtitles are as the rules make them."};
   });
 }

@@ -2,10 +2,10 @@
 // of text open at once, which an element for each word would not.
 import {inPassage, short, speakerName} from "./formats.js";
 import {endsSentence} from "./paragraphs.js";
+import {$, make} from "./ui.js";
 
-const $ = id => document.getElementById(id);
 const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
-const unsettled = Object.assign(document.createElement("span"), {id: "tentative", ariaHidden: "true"}); // live text that may change
+const unsettled = make("span", {id: "tentative", ariaHidden: "true"}); // live text that may change
 // Probabilities below which a word is tinted strongly, and lightly: of 2,027 words in three languages of the base model, two thirds of those
 // below 0.2 were wrong, and half of those below 0.45, which had half of all that were wrong.
 const doubtful = [0.2, 0.45], small = /^[a-zà-ÿ]{1,3}[^\p{L}\p{N}]*$/u; // words that are not tinted
@@ -13,8 +13,8 @@ const doubtful = [0.2, 0.45], small = /^[a-zà-ÿ]{1,3}[^\p{L}\p{N}]*$/u; // wor
 let shown = null; // the recording
 let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
 let flat = []; // all words in order: {word, paragraph}, its index
-const tints = {}; // highlights by name; none in an old browser
-if (window.Highlight) for (const name of ["passage", "doubtful", "unsure"]) CSS.highlights.set(name, tints[name] = new Highlight());
+const tints = {}; // highlights by name
+for (const name of ["passage", "doubtful", "unsure"]) CSS.highlights.set(name, tints[name] = new Highlight());
 let following = true, now = null, stuck = false;
 
 export const paragraphs = () => shown && shown.paragraphs || [];
@@ -72,13 +72,10 @@ function draw(from, edit) {
 
 // readRow returns an element for a paragraph with its time and speaker as buttons.
 function readRow() {
-  const element = make("div", "row"), time = make("button", "time"), heading = make("div", "turn"), speaker = make("button", "speaker"), p = make("p");
-  p.dir = "auto"; // the text may be written from right to left
-  time.tabIndex = speaker.tabIndex = -1;
-  heading.append(speaker);
-  element.append(time, heading, p);
+  const time = make("button", {className: "time", tabIndex: -1}), speaker = make("button", {tabIndex: -1}), heading = make("div", {className: "turn"}, speaker);
+  const p = make("p", {dir: "auto"}), element = make("div", {className: "row"}, time, heading, p); // the text may be written from right to left
   const fill = (paragraph, before) => {
-    const start = short(paragraph.words[0].start), turn = paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker);
+    const start = short(paragraph.words[0].start), turn = paragraph.speaker != null && (shown.state !== "live" || speakers().length > 1) && (!before || before.speaker !== paragraph.speaker);
     time.textContent = start;
     time.setAttribute("aria-label", "Play from " + start);
     speaker.textContent = paragraph.speaker == null ? "Who speaks?" : speakerName(shown, paragraph.speaker);
@@ -92,8 +89,7 @@ function readRow() {
 
 // editRow has its speaker and time as attributes, which CSS shows: nothing but text can be edited.
 function editRow() {
-  const p = make("p");
-  p.dir = "auto";
+  const p = make("p", {dir: "auto"});
   return {element: p, p, fill: (paragraph, before) => {
     label(p, paragraph, before);
     p.textContent = paragraph.text;
@@ -107,7 +103,7 @@ function label(p, paragraph, before) {
   p.className = colour(paragraph);
 }
 
-const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6, make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
+const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6;
 
 // speakers returns the speakers of the recording in the order in which they speak.
 export function speakers(all = paragraphs()) { return [...new Set(all.map(p => p.speaker).filter(s => s != null))]; }
@@ -128,7 +124,7 @@ function index(from) {
       flat.push({word, paragraph: i, begins, doubtful: p < doubtful[0], unsure: !!unsure});
       if (tints[unsure]) place.tints.push([tints[unsure], fixed(i, word)]);
     }
-    for (const h of tints.passage && shown.highlights || []) {
+    for (const h of shown.highlights || []) {
       const some = words.filter(w => inPassage(h, w)), last = some.at(-1);
       if (last) place.tints.push([tints.passage, fixed(i, {at: some[0].at, length: last.at + last.length - some[0].at})]);
     }
@@ -161,7 +157,6 @@ export function confirm(i, word) {
 export const doubts = () => root.classList.contains("sure") ? 0 : flat.filter(w => w.unsure).length;
 
 export function highlight(name, ranges) {
-  if (!window.Highlight) return; // an old browser
   if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges)); else CSS.highlights.delete(name);
 }
 
@@ -198,10 +193,10 @@ export function mark(list, current) {
   if (current) reveal(rangeOf(current.paragraph, current.at, current.length), true);
 }
 
-// goTo brings a place {paragraph, at, length} into view and, while the text is edited, moves the caret there or selects it.
+// goTo brings a place {paragraph, at, length} into view and, while the text is edited, moves the caret there or selects its letters.
 export function goTo({paragraph, at, length = 0}) {
   if (!places[paragraph]) return;
-  const range = rangeOf(paragraph, at, length);
+  const [, before, letters] = /^([^\p{L}\p{N}]*)(.*?)[^\p{L}\p{N}]*$/su.exec(paragraphs()[paragraph].text.substr(at, length)), range = rangeOf(paragraph, at + before.length, letters.length);
   if (editing()) {
     root.focus({preventScroll: true});
     getSelection().setBaseAndExtent(range.startContainer, range.startOffset, range.endContainer, range.endOffset);

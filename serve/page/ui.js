@@ -1,22 +1,32 @@
 // Small parts of the page: messages, icons, menus.
 
-const $ = id => document.getElementById(id);
-let timer = 0, undone = null;
+export const $ = id => document.getElementById(id);
 
-// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button. A
-// quiet one is only spoken, by screen readers: what it says is seen elsewhere.
-export function announce(message, {bad, undo, quiet} = {}) {
+// make makes an element.
+export function make(name, members, ...children) {
+  const element = Object.assign(document.createElement(name), members);
+  element.append(...children);
+  return element;
+}
+
+let timer = 0, undone = null, of = null; // of: the recording whose change can be undone
+
+// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button, and
+// goes when another recording than job is opened. A quiet one is only spoken, by screen readers: what it says is seen elsewhere.
+export function announce(message, {bad, undo, job, quiet} = {}) {
   if (undone && !undo && !bad) return;
   clearTimeout(timer);
   timer = message ? setTimeout(hide, bad ? 20000 : undo ? 10000 : 6000) : 0;
-  undone = undo || bad && undone || null;
+  if (undo || !bad) [undone, of] = [undo || null, job || null];
   $("status").textContent = message;
   $("toast").classList.toggle("bad", !!bad);
   $("toast").classList.toggle("shown", !!message && !quiet);
   $("undo").hidden = !undone;
 }
 
-// hide takes the message away.
+// hide takes the message away, and hideOther one that is about another recording than one that is opened.
+export const hideOther = job => { if (of && of !== job) hide(); };
+
 export function hide() {
   undone = null;
   announce("");

@@ -55,6 +55,14 @@ export const parts = ({open, seed, choose, check, looks, words, rows, announced}
     await page.waitForFunction(() => document.getElementById("player").currentTime >= 12.5);
     check("one can be heard", await page.evaluate(() => !document.getElementById("player").paused), "");
     await page.evaluate(() => document.getElementById("player").pause());
+    await page.keyboard.press("e");
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("Yes: ");
+    await page.locator("#marks li button", {hasText: "Copy"}).first().click();
+    await announced(page, "Copied.");
+    check("with what was just typed", /^“Yes: So, let us begin/.test(await copied()), await copied());
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Control+Enter");
     await page.click("#copyMarks");
     await announced(page, "Copied.");
     check("all can be copied", (await copied()).split("\n\n").length >= 3 && /^“So, let us begin.*” \(Speaker 1, Harbour board, 0:00\)/.test(await copied()), await copied());
@@ -74,6 +82,9 @@ export const parts = ({open, seed, choose, check, looks, words, rows, announced}
     await page.reload();
     await page.waitForSelector("#marks:not([hidden])");
     check("highlights stay where they are through edits and a reload", (await shown()).includes("which is less than") && (await lines()).length === 3, [await shown(), await lines()]);
+    await page.click("#save summary");
+    const [sent] = await Promise.all([page.waitForRequest(/page\/write/), page.click("#save [data-format=docx]")]), {highlight, transcript} = sent.postDataJSON();
+    check("Word gets them", transcript.segments.some(s => s.text.split(highlight)[1] === "which is less than"), transcript.segments);
     await page.click("#save summary");
     await page.click("#save .more summary");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save [data-format=json]")]), json = readFileSync(await download.path()), saved = JSON.parse(json).highlights;

@@ -42,7 +42,7 @@ const browser = await chromium.launch({executablePath: browserPath, args: [
 const foreign = [], errors = [];
 
 async function open(options, path = "", from = browser) {
-  const context = await from.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, ...options});
+  const context = await from.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, serviceWorkers: "block", ...options}); // else page.route sees nothing
   const page = await context.newPage();
   page.on("request", r => { if (!r.url().replace("localhost", "127.0.0.1").startsWith(url) && !/^(blob|data):/.test(r.url())) foreign.push(r.url()); });
   page.on("pageerror", e => errors.push(String(e)));
@@ -167,6 +167,7 @@ const parts = {
       {name: "letter.txt", sentences: 0, state: "failed", remedy: "file", duration: 0, language: "", error: "The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose that file."},
       {name: "Lecture 12.opus", sentences: 0, state: "stopped", language: ""}, {name: "Silence.wav", sentences: 0}, {name: "Voice memo.m4a", sentences: 6}]);
     await page.evaluate(() => { document.body.dataset.view = "list"; });
+    check("the list has the first words of each text", await page.textContent("#jobs .words") === "So, let us begin with the harbour, and with what the surveyors found there in the spring. Nobody had m", await page.textContent("#jobs .words"));
     await looks(page, "list");
     await choose(page, "Harbour");
     await page.waitForFunction(() => document.querySelectorAll("#text p").length > 5);
@@ -316,7 +317,7 @@ const parts = {
       const [download] = await Promise.all([page.waitForEvent("download"), page.click(b)]);
       return [download.suggestedFilename(), readFileSync(await download.path())];
     };
-    for (const [format, start] of [["txt", /^Dr. Nakamura: So, let us/], ["md", /^# Harbour\n\n\*.*English\*\n\n\*\*Dr\. Nakamura:\*\* So/], ["srt", /^1\n00:00:0\d,\d{3} --> /], ["vtt", /^WEBVTT\n\n00:.*\n<v Dr\. Nakamura>So/],
+    for (const [format, start] of [["txt", /^Dr. Nakamura: So, let us/], ["md", /^# Harbour\n\n\*.*English\*\n\n\*\*Dr\. Nakamura:\*\* So/], ["srt", /^1\n00:00:0\d,\d{3} --> /], ["vtt", /^WEBVTT\n\n00:.*\n<v Dr\. Nakamura>So/], ["ass", /^\[Script Info\][^]*Dr\. Nakamura: So/],
       ["json", /^\{\n "task": "transcribe",\n "language": "[a-z]+",\n "duration": \d/], ["docx", /^PK/]]) {
       const [name, data] = await saved(`#save [data-format=${format}]`), text = data.toString();
       check(`saved as ${format}`, start.test(text) && name === "Harbour." + format, [name, text.slice(0, 200)]);
@@ -384,6 +385,17 @@ const parts = {
     check("also after editing has ended", await words(page) === before && !await page.evaluate(() => document.getElementById("text").isContentEditable), (await words(page)).slice(0, 200));
     await rename(1, "Dr. Nakamura");
     check("two speakers with one name are one", new Set(await page.locator(".speaker:visible").allTextContents()).size === 1, await page.locator(".speaker:visible").allTextContents());
+    await choose(page, "Interview");
+    check("a message with Undo goes with its recording", !await page.isVisible("#undo"), await status(page));
+    await choose(page, "Harbour");
+    await page.waitForFunction(() => document.querySelectorAll("#text p").length > 10);
+    await rename(0, "Ann");
+    await page.setViewportSize({width: 390, height: 844});
+    await page.click("#save summary");
+    check("and does not lie on a menu", await page.evaluate(() => { const r = document.querySelector("#print").getBoundingClientRect(); return document.querySelector("#print").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); }), "");
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({width: 1440, height: 900});
+    await page.click("#undoEdit");
     await page.click("#undoEdit");
     check("the message goes with what it offers to undo", !await page.isVisible("#undo"), await status(page));
     check("until that is undone", new Set(await page.locator(".speaker:visible").allTextContents()).size === 2, await page.locator(".speaker:visible").allTextContents());
@@ -414,6 +426,10 @@ const parts = {
     check("changes are still there after a reload", /fishers/.test(await words(page)) && await page.evaluate(() => document.querySelectorAll("#text p").length) === edited, "");
 
     // A reload amid a word, and right after it: nothing is lost. A double click edits; doubtful words are gone through.
+    const comma = await place(page, "harbour,");
+    await page.mouse.dblclick(comma.x, comma.y);
+    check("a double click edits a word, without its comma", await page.evaluate(() => String(getSelection())) === "harbour", await page.evaluate(() => String(getSelection())));
+    await page.keyboard.press("Control+Enter");
     const word = await place(page, "surveyors");
     await page.mouse.dblclick(word.x, word.y);
     check("a double click edits the word", await page.evaluate(() => String(getSelection())) === "surveyors" && !await playing(page), await page.evaluate(() => String(getSelection())));
@@ -488,17 +504,7 @@ const parts = {
 
   async store() {
     let page = await open();
-    await page.evaluate(() => new Promise((yes, no) => {
-      indexedDB.deleteDatabase("verity").onsuccess = () => {
-        const r = indexedDB.open("verity", 1);
-        r.onupgradeneeded = () => r.result.createObjectStore("jobs", {keyPath: "id"});
-        r.onsuccess = () => { r.result.close(); yes(); };
-        r.onerror = () => no(r.error);
-      };
-    }));
-    await page.reload();
     await seed(page, [{name: "Voice memo.m4a", sentences: 6}]);
-    check("a database of version 1 is replaced", (await rows(page)).length === 1, await rows(page));
 
     // The page ends while a text, which is corrected meanwhile, is written again.
     await page.waitForSelector("#text p");
@@ -518,6 +524,23 @@ const parts = {
     await page.waitForSelector("#jobs li");
     await page.waitForFunction(() => document.querySelectorAll("#versions button").length > 2, null, {timeout: 240000});
     check("corrections of a text that is written again stay after a reload", /^Mine\. /.test(await words(page)) && /edited/.test(await page.locator("#versions button:disabled").textContent()), await words(page));
+    await page.context().close();
+
+    // Without the server, the page shows what the browser has.
+    page = await open({serviceWorkers: "allow"});
+    await seed(page, [{name: "Voice memo.m4a", sentences: 6}]);
+    await page.waitForFunction(async () => (await caches.open("page").then(c => c.keys())).length > 30 && (await navigator.serviceWorker.ready).active.state === "activated");
+    await gone(server);
+    await page.goto(url);
+    await page.waitForSelector("#text p");
+    check("without the server, the page opens, with its texts and sounds", /^So, let us/.test(await words(page)) && await page.isVisible("#play"), await words(page));
+    await page.click("#save summary");
+    await page.waitForSelector("#save .note:not([hidden])");
+    check("and says what cannot be saved", /cannot be reached\. Start it: .* Text and JSON can be saved/.test(await page.textContent("#save .note")) && await page.isDisabled("#save [data-format=docx]"), await page.textContent("#save .note"));
+    await looks(page, "away");
+    const [kept] = await Promise.all([page.waitForEvent("download"), page.click("#save [data-format=txt]")]);
+    check("and text can", /^So, let us/.test(readFileSync(await kept.path())), kept.suggestedFilename());
+    server = await serve("--log-level", "error");
     await page.context().close();
 
     // A browser that is nearly full.
@@ -917,6 +940,10 @@ const parts = {
     }
     await page.keyboard.press("Delete");
     check("Delete deletes", (await rows(page)).length === 20, "");
+    await page.click("#undo");
+    await page.click("#jobs li:nth-child(3) .name");
+    await page.keyboard.press("Delete");
+    check("also after a click on a recording", (await rows(page)).length === 20 && !(await rows(page)).includes("Old meeting 1"), await rows(page));
     await page.click("#undo");
     await choose(page, "Harbour");
     await page.waitForFunction(() => document.getElementById("player").readyState > 0);

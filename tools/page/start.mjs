@@ -51,11 +51,27 @@ export const parts = ({open, add, choose, check, looks, words, rows, idle, pictu
     await page.keyboard.press("Delete");
     check("what waits can be deleted", (await rows(page)).join() === "two,three,one", await rows(page));
 
+    await page.setInputFiles("#file", file("english.wav"));
+    await page.waitForSelector("#start:not([hidden])");
+    if (await page.isVisible("#task")) {
+      await page.selectOption("#task", "translations");
+      await page.click("#begin");
+      await idle(page);
+      check("a translation is made", (await chosen()).task === "translations", await chosen());
+      await page.setInputFiles("#file", file("spoken.wav"));
+      await page.waitForSelector("#start:not([hidden])");
+      check("and not of the next file, unless wanted", await page.inputValue("#task") === "transcriptions", await page.inputValue("#task"));
+    }
+
     // A text that is given.
     const spoken = "And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your country.";
     await page.setInputFiles("#file", file("speech.wav"));
     await page.click("#given summary");
     await page.fill("#script", spoken.replace("what your country", "what your own nation").replace("ask what you can do", "ask kindly what you can do"));
+    await page.reload();
+    await page.waitForSelector("#start:not([hidden])");
+    await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
+    check("it is kept", /own nation/.test(await page.inputValue("#script")), await page.inputValue("#script"));
     await looks(page, "given", ["light", "dark"]);
     await page.click("#begin");
     await idle(page);
@@ -89,6 +105,7 @@ export const parts = ({open, add, choose, check, looks, words, rows, idle, pictu
     await page.setInputFiles("#file", file("film.wav"));
     await page.waitForSelector("#start:not([hidden])");
     await page.setInputFiles("#file", {name: "film.srt", mimeType: "", buffer: Buffer.from("1\n00:01:00,000 --> 00:01:04,000\nAnd so, my fellow\nAmericans,\n\n2\n00:01:05,000 --> 00:01:09,000\nask not what your country can do for you,\n\n3\n00:01:09,000 --> 00:01:12,000\nask what you can do for your country.\n")});
+    check("Start waits for the file", await page.isDisabled("#begin") || /fellow/.test(await page.inputValue("#script")), "");
     await page.waitForFunction(() => /fellow/.test(document.getElementById("script").value));
     check("a file of text that is dropped on it is its text", await page.isVisible("#start") && (await rows(page))[0] === "film", await rows(page));
     await page.click("#begin");

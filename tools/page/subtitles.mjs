@@ -31,6 +31,18 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       check("without names that nobody typed", !/Speaker/.test(flat(first)) && !await page.isChecked("#names"), flat(first));
       await field(page, 1).focus();
       await looks(page, "subtitles", ["light", "dark"]);
+      await page.click("#openFind");
+      await page.fill("#findText", "thirty years");
+      await page.waitForSelector("#cues .found");
+      check("Find finds in subtitles", /thirty/.test(await page.locator("#cues .found textarea").inputValue()) && await page.textContent("#found") === "1 of 1", await page.textContent("#found"));
+      await looks(page, "subtitles-find");
+      await page.click("#closeFind");
+      await choose(page, "Interview");
+      await page.waitForFunction(() => document.getElementById("title").value === "Interview.mp3");
+      check("another recording opens as text", await page.isVisible("#text p") && !await page.isVisible("#cues"), "");
+      await choose(page, "Harbour");
+      await page.waitForFunction(() => document.querySelectorAll("#cues li").length > 5);
+      await field(page, 1).focus();
       // Enter splits, Backspace merges, Ctrl+Z takes back; what was typed stays with its times.
       const at = first[1].text.indexOf(" ", 12);
       await field(page, 1).evaluate((f, at) => f.setSelectionRange(at, at), at);
