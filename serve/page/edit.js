@@ -124,8 +124,8 @@ export function closeFind() {
   return true;
 }
 
-// put replaces hits, from the last to the first so that places stay right.
-function put(list) {
+// replaceHits replaces hits, from the last to the first so that places stay right.
+function replaceHits(list) {
   const job = text.shownJob(), texts = job.paragraphs.map(p => p.text), by = $("replaceText").value;
   for (const h of [...list].reverse()) texts[h.paragraph] = texts[h.paragraph].slice(0, h.at) + by + texts[h.paragraph].slice(h.at + h.length);
   const last = list[list.length - 1];
@@ -191,7 +191,7 @@ export function connect(onChange) {
   for (const [id, some] of [["replaceOne", () => hits.slice(hit, hit + 1)], ["replaceAll", () => hits]]) $(id).onclick = () => {
     sync();
     search();
-    if (hits.length) put(some());
+    if (hits.length) replaceHits(some());
   };
   for (const id of ["matchCase", "wholeWords"]) $(id).onchange = search;
   $("replace").onclick = () => $("replace").setAttribute("aria-expanded", $("replace").ariaExpanded !== "true");

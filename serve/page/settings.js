@@ -101,6 +101,7 @@ export function connect(onChange, onKey) {
     write();
     changed();
   });
+  summarize(); // also without a server
   if (localStorage.getItem("key")) {
     $("key").value = localStorage.getItem("key");
     $("keys").hidden = false;
