@@ -167,7 +167,7 @@ const parts = {
       {name: "letter.txt", sentences: 0, state: "failed", remedy: "file", duration: 0, language: "", error: "The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose that file."},
       {name: "Lecture 12.opus", sentences: 0, state: "stopped", language: ""}, {name: "Silence.wav", sentences: 0}, {name: "Voice memo.m4a", sentences: 6}]);
     await page.evaluate(() => { document.body.dataset.view = "list"; });
-    check("the list has the first words of each text", await page.textContent("#jobs .words") === "So, let us begin with the harbour, and with what the surveyors found there in the spring. Nobody had m", await page.textContent("#jobs .words"));
+    check("the list has the first words of each text", /^So, let us begin .* Nobody had$/.test(await page.textContent("#jobs .words")), await page.textContent("#jobs .words"));
     await looks(page, "list");
     await choose(page, "Harbour");
     await page.waitForFunction(() => document.querySelectorAll("#text p").length > 5);
