@@ -77,6 +77,8 @@ async function addFiles(files, text, now = recording.current()) {
   if (now) jobs.begin(fresh);
   if (waits || added.length && !recording.current()) choose(waits || added[0], !waits && added.length > 1);
   if (waits) $("begin").focus({preventScroll: true});
+  const twin = waits && jobs.jobs.find(j => j !== waits && j.name === waits.name && j.sound === waits.file.size);
+  if (twin) announce(`“${twin.name}” is in the list already.`);
   refresh();
 }
 

@@ -1,7 +1,7 @@
 // Parts of page.mjs: what is asked before a file is begun, a text that is given, and the stages of the work.
 import {readFileSync} from "node:fs";
 
-export const parts = ({open, add, choose, check, looks, words, rows, idle, pictures, speech}) => ({
+export const parts = ({open, add, choose, check, looks, words, rows, idle, announced, pictures, speech}) => ({
   async start() {
     const page = await open(), requests = [];
     page.on("request", r => { if (r.url().includes("/v1/audio/")) requests.push(r.url()); });
@@ -51,6 +51,12 @@ export const parts = ({open, add, choose, check, looks, words, rows, idle, pictu
     await page.keyboard.press("Delete");
     check("what waits can be deleted", (await rows(page)).join() === "two,three,one", await rows(page));
 
+    await page.click("#closeToast");
+    await page.setInputFiles("#file", file("two.wav"));
+    await announced(page, "“two” is in the list already.");
+    check("a file that is there already is named", true);
+    await page.focus("#jobs .chosen .name");
+    await page.keyboard.press("Delete");
     await page.setInputFiles("#file", file("english.wav"));
     await page.waitForSelector("#start:not([hidden])");
     if (await page.isVisible("#task")) {
