@@ -24,13 +24,14 @@ export function announce(message, {bad, undo, job, quiet} = {}) {
   $("undo").hidden = !undone;
 }
 
-// hide takes the message away, and hideOther one that is about another recording than one that is opened.
-export const hideOther = job => { if (of && of !== job) hide(); };
-
+// hide takes the message away.
 export function hide() {
   undone = null;
   announce("");
 }
+
+// hideOther hides a message that is about another recording.
+export const hideOther = job => { if (of && of !== job) hide(); };
 
 $("closeToast").onclick = hide;
 $("undo").onclick = () => {
