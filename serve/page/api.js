@@ -89,10 +89,7 @@ export async function request(path, options) {
 }
 
 // fetchModel returns the model of the server.
-export async function fetchModel(key) {
-  const r = await request("v1/models", {headers: headers(key)});
-  return (await r.json()).data[0];
-}
+export const fetchModel = async key => (await (await request("v1/models", {headers: headers(key)})).json()).data[0];
 
 const others = [[/^image\//, "a picture"], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document"], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive"]];
 

@@ -28,10 +28,7 @@ function set(job, options) {
   jobs.save(job, true);
 }
 
-function write(text) {
-  $("script").value = text;
-  $("given").open = !!text;
-}
+const write = text => { [$("script").value, $("given").open] = [text, !!text]; };
 
 // addScript uses a text file as the text of the recording that waits, and returns whether one does.
 export function addScript(file) {
