@@ -15,7 +15,7 @@ func TestPageServed(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for path, kind := range map[string]string{
 		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css",
-		"/page/worklet.js": "text/javascript", "/offline.js": "text/javascript", "/page/sample.mp3": "audio/mpeg",
+		"/page/worklet.js": "text/javascript", "/page/sample.mp3": "audio/mpeg",
 	} {
 		r, _ := ask(t, "GET", h.URL+path, nil)
 		policy := r.Header.Get("Content-Security-Policy")

@@ -241,7 +241,6 @@ func (s *Server) routes() http.Handler {
 	open("GET /page/address", func(w http.ResponseWriter, _ *http.Request) { writeText(w, s.opt.Address) })
 	open("GET /openapi.json", embedded("openapi.json"))
 	open("GET /{$}", embedded("page/index.html"))
-	open("GET /offline.js", embedded("page/offline.js")) // here, as a service worker sees what lies below it
 	for _, kind := range []string{"*.css", "*.js", "*.mp3", "lib/*.js"} {
 		names, _ := fs.Glob(files, "page/"+kind)
 		for _, name := range names {
@@ -331,6 +330,7 @@ func embedded(name string) http.HandlerFunc {
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "+
 			"connect-src 'self'; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Service-Worker-Allowed", "/") // to page/offline.js
 		h.Set("Cache-Control", "no-cache")
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
