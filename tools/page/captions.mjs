@@ -58,6 +58,12 @@ export const parts = ({open, check, looks, announced, words, pictures, speech, b
     await page.keyboard.press("Escape");
     check("without a recording there are none", !await page.isVisible("#openCaptions"), "");
     await page.context().close();
+    const two = await chromium.launch({executablePath: browserPath, args: ["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream", `--use-file-for-fake-audio-capture=${pictures}/two.wav%noloop`]}), other = await open({}, "", two);
+    await other.click("#record0");
+    await other.click("#openCaptions");
+    await other.waitForFunction(() => document.querySelectorAll("#lines [data-speaker]").length > 1, null, {timeout: 120000});
+    check("two voices are told apart while they speak", true);
+    await two.close();
   },
 
   async tab() {
