@@ -3,6 +3,7 @@ package decoder
 import (
 	"context"
 	"math"
+	"slices"
 
 	"verity/internal/kernel"
 	"verity/tokenizer"
@@ -42,9 +43,11 @@ type Alignment struct {
 	Probs []float32
 }
 
-// alignRows is how many tokens run through the network together. The result does not
-// depend on it; the memory for logits does.
-const alignRows = 32
+// How many tokens run through the network together. The result does not depend on it; the memory for logits does.
+const (
+	alignRows         = 32
+	alignRowsNoLogits = 128
+)
 
 // Align runs a sequence of tokens through the network once more and measures it. The
 // result depends only on the window and the tokens, not on how they were found.
@@ -56,16 +59,22 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	}
 	s := d.NewStream(c)
 	defer s.Close()
-	var logits []float32
+	recorder := &attentionRecorder{heads: o.Heads, last: -1, positions: o.Positions, weights: a.Weights}
+	step, logits := alignRowsNoLogits, []float32(nil)
 	if o.First < n-1 {
-		logits = make([]float32, min(n, alignRows)*vocab)
+		step = alignRows
+		logits = make([]float32, min(n, step)*vocab)
+	} else {
+		for _, h := range o.Heads {
+			recorder.last = max(recorder.last, h.Layer)
+		}
 	}
-	for from := 0; from < n; from += alignRows {
-		rows := make([]Row, 0, alignRows)
-		for p := from; p < min(n, from+alignRows); p++ {
+	for from := 0; from < n; from += step {
+		rows := make([]Row, 0, step)
+		for p := from; p < min(n, from+step); p++ {
 			rows = append(rows, Row{s, p, o.Tokens[p], o.First <= p+1 && p+2 < n})
 		}
-		recorder := &attentionRecorder{heads: o.Heads, positions: o.Positions, from: from, weights: a.Weights}
+		recorder.from = from
 		if err := d.stepRecording(ctx, rows, logits, recorder); err != nil {
 			return nil, err
 		}
@@ -84,27 +93,40 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	return a, nil
 }
 
-// An attentionRecorder stores the cross-attention weights of some heads during a step.
+// An attentionRecorder stores the cross-attention weights of some heads during a step: a [parallel.Task], whose parts
+// are the heads.
 type attentionRecorder struct {
 	heads     []Head
+	last      int // layer whose queries are all that is wanted of a step; -1 if logits are
 	positions int
 	from      int         // row of weights that the first row of the step has
 	weights   [][]float32 // of each head, [token][positions]
+
+	// Of the layer that is recorded.
+	d     *Decoder
+	w     *buffers
+	layer int
+	spans []kernel.Span
 }
 
 // record computes the weights of one layer from its queries. Only the first positions
 // take part in the softmax, as in openai/whisper.
 func (a *attentionRecorder) record(d *Decoder, w *buffers, layer, rows int) {
-	width, size := d.dims.TextWidth, d.dims.TextWidth/d.dims.TextHeads
-	spans := make([]kernel.Span, rows)
-	for i := range spans {
-		spans[i] = w.across[i]
-		spans[i].N = a.positions
+	if !slices.ContainsFunc(a.heads, func(h Head) bool { return h.Layer == layer }) {
+		return
 	}
-	for i, h := range a.heads {
-		if h.Layer == layer {
-			scale := float32(1 / math.Sqrt(float64(size)))
-			kernel.AttendWeights(a.weights[i][a.from*a.positions:], w.q, width, h.Head, size, scale, spans, &w.attend)
-		}
+	a.d, a.w, a.layer, a.spans = d, w, layer, slices.Clone(w.across[:rows])
+	for i := range a.spans {
+		a.spans[i].N = a.positions
+	}
+	d.pool.Run(len(a.heads), a)
+}
+
+// Part computes the weights of head i, if the layer has it.
+func (a *attentionRecorder) Part(i int) {
+	if h := a.heads[i]; h.Layer == a.layer {
+		width, size := a.d.dims.TextWidth, a.d.dims.TextWidth/a.d.dims.TextHeads
+		scale := float32(1 / math.Sqrt(float64(size)))
+		kernel.AttendWeights(a.weights[i][a.from*a.positions:], a.w.q, width, h.Head, size, scale, a.spans, &a.w.attend)
 	}
 }

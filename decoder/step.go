@@ -83,7 +83,9 @@ func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float3
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.blocks[i].apply(d, w, i, rows)
+		if d.blocks[i].apply(d, w, i, rows); a != nil && i == a.last {
+			break
+		}
 	}
 	wanted := d.gatherWanted(w, rows)
 	d.norm.Apply(d.pool, w.y, w.x, wanted)
@@ -169,6 +171,9 @@ func (b *block) apply(d *Decoder, w *buffers, layer int, rows []Row) {
 	b.query.ApplyNormed(d.pool, w.q, &w.normed, kernel.Store)
 	if w.recorder != nil {
 		w.recorder.record(d, w, layer, n)
+		if layer == w.recorder.last {
+			return
+		}
 	}
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.across[:n], &w.attend)
 	b.crossOut.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)

@@ -242,7 +242,7 @@ func (w *modelWindow) force(
 	if err != nil {
 		return nil, nil, err
 	}
-	return timing.Begins(timing.Cost(a.Weights, positions, len(start))), a.Probs, nil
+	return timing.Begins(timing.Cost(w.Pool, a.Weights, positions, len(start))), a.Probs, nil
 }
 
 func traffic(t decoder.Traffic) transcript.Traffic {

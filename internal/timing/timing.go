@@ -5,6 +5,8 @@ package timing
 import (
 	"math"
 	"slices"
+
+	"verity/parallel"
 )
 
 // A Matrix is row-major.
@@ -22,22 +24,32 @@ const medianWidth = 7
 // last. It overwrites heads.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, find_alignment.
-func Cost(heads [][]float32, positions, start int) Matrix {
+func Cost(p *parallel.Pool, heads [][]float32, positions, start int) Matrix {
 	sum := Matrix{Rows: len(heads[0])/positions - start - 1, Cols: positions}
 	sum.Data = make([]float32, sum.Rows*sum.Cols)
+	p.Run(len(heads), &filter{heads, positions, start, sum.Rows})
 	for _, w := range heads {
-		m := Matrix{Rows: len(w) / positions, Cols: positions, Data: w}
-		standardize(m)
-		m = Matrix{sum.Rows, positions, w[start*positions:]}
-		Median(m)
-		for i := range sum.Data {
-			sum.Data[i] += m.Data[i]
+		for i, v := range w[start*positions:][:len(sum.Data)] {
+			sum.Data[i] += v
 		}
 	}
 	for i := range sum.Data {
 		sum.Data[i] = -(sum.Data[i] / float32(len(heads)))
 	}
 	return sum
+}
+
+// A filter standardizes each head and smooths the rows that Cost wants: a [parallel.Task].
+type filter struct {
+	heads                  [][]float32
+	positions, start, rows int
+}
+
+// Part filters head i.
+func (f *filter) Part(i int) {
+	w := f.heads[i]
+	standardize(Matrix{len(w) / f.positions, f.positions, w})
+	Median(Matrix{f.rows, f.positions, w[f.start*f.positions:]})
 }
 
 // standardize makes every column of m one of mean 0 and variance 1.
@@ -88,8 +100,11 @@ func Median(m Matrix) {
 	window := make([]int32, m.Cols+2*half+1) // a row with its reflections; one element more makes the pairs whole
 	for r := range m.Rows {
 		row := m.row(r)
-		for i := range window {
-			window[i] = orderOf(row[mirrored(min(i, m.Cols+2*half-1)-half, m.Cols)])
+		for i, v := range row {
+			window[half+i] = orderOf(v)
+		}
+		for i := range half {
+			window[i], window[half+m.Cols+i] = window[2*half-i], window[half+m.Cols-2-i]
 		}
 		for at := 0; at < len(row); at += 2 {
 			x := window[at:][:medianWidth+1]
@@ -121,18 +136,6 @@ func orderOf(v float32) int32 {
 
 // numberOf is the inverse of orderOf.
 func numberOf(i int32) float32 { return math.Float32frombits(uint32(i ^ int32(uint32(i>>31)>>1))) }
-
-// mirrored returns the index i if it is in 0 to n-1. Otherwise it reflects i at the nearer end without
-// repeating that end: -1 becomes 1.
-func mirrored(i, n int) int {
-	if i < 0 {
-		i = -i
-	}
-	if i >= n {
-		i = 2*(n-1) - i
-	}
-	return i
-}
 
 // Begins returns the first column of each row on the cheapest path through cost.
 func Begins(cost Matrix) []int {
