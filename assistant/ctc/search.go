@@ -13,7 +13,8 @@ const (
 	beamWidth    = 10.0    // nor are texts that are this much less likely than the best
 	wordWeight   = 0.4     // of the log-probability of a word
 	pairWeight   = 0.4     // of what the word before adds to it
-	wordBonus    = 2.0     // for each word: without it, the weights favour few words
+	letterBonus  = 1.0     // for each symbol: its score is of one alignment, not of all, which favours few symbols
+	wordBonus    = 1.0     // for each word: without it, the weights favour few words
 	unknownCost  = 14.0    // of a word that is not in the list
 	doubledMark  = 3.0     // cost of a mark right after another
 	settleFrames = 12      // frames after which letters no longer change
@@ -61,7 +62,7 @@ type text struct {
 	frame                  int32 // in which the symbol most likely begins
 	state                  wordState
 	onlyLetters            bool    // all symbols since the root are letters
-	words                  float32 // score of the words so far; never if the text is impossible
+	words                  float32 // score of the words and symbols so far; never if the text is impossible
 	acoustic               float32 // the largest log-probability of the symbol since frame
 	blank, last            float32 // scores after the frames so far, the last of them blank or in symbol
 	nextBlank, nextLast    float32
@@ -245,7 +246,7 @@ func (s *search) childOf(n, symbol int32) int32 {
 	c := int32(len(s.texts))
 	s.texts = append(s.texts, text{
 		before: n, sibling: s.texts[n].child, symbol: symbol, depth: s.texts[n].depth + 1, frame: -1, state: state,
-		onlyLetters: onlyLetters, words: s.texts[n].words + score, blank: never, last: never,
+		onlyLetters: onlyLetters, words: s.texts[n].words + score + letterBonus, blank: never, last: never,
 	})
 	s.texts[n].child = c
 	return c

@@ -11,14 +11,15 @@ import (
 )
 
 // framesOf returns frames that spell a text: each letter for a few frames, with a probability, and
-// blanks between. The other symbols share the rest of the probability.
+// blanks between. Half of the rest of the probability is the blank's, and the other symbols share the other half.
 func framesOf(a *alphabet, text string, rng *rand.Rand, sure float64) *Frames {
 	f := &Frames{Symbols: len(a.runes)}
 	add := func(c int) {
 		row := make([]float32, f.Symbols)
 		for i := range row {
-			row[i] = float32(math.Log((1 - sure) / float64(f.Symbols-1)))
+			row[i] = float32(math.Log((1 - sure) / 2 / float64(f.Symbols-1)))
 		}
+		row[0] = float32(math.Log((1 - sure) / 2))
 		row[c] = float32(math.Log(sure))
 		f.LogProb, f.N = append(f.LogProb, row...), f.N+1
 	}
