@@ -71,11 +71,12 @@ func TestOtherPrograms(t *testing.T) {
 		"--batched True --batch_size 8": "", "--vad_filter True": "", "--vad_filter False": "", "--print_progress True": "", "-t 2": "", "-vt 0.5": "",
 		"-ojf": "", "--output-json-full": "", "-np": "", "--vad_filter=maybe": "want auto, on or off",
 		"-d 4000": "no flag -d: use --clip-timestamps START,END", "-p 4": "--chunked", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
-		"--device cuda": "no flag --device: leave it out", "-fp": "leave it out", "-z": "no flag -z; if it is another program's, leave it out",
+		"--device cuda": "--device: want auto or cpu; leave it out", "-fp": "leave it out", "-z": "no flag -z; if it is another program's, leave it out",
 		"--fp16 False --device cpu --compute_type float32 --print_colors=False --verbose False --hf_token x": "",
 		"-ng -nt -sow -ml 20 -mc -1 -nf -tr -p 1 -dev 0":                                                     "", "--patience 1.0 --beam_size None": "", "--compute_type int4": "use --precision",
-		"-mc 9 --diarize --hf_token=x --device cuda -l en --foo=1": "no flags -mc (use --condition-on-previous-text=false), --diarize (use --speakers voice), " +
-			"--device (leave it out: Verity computes on processors alone), --foo\n",
+		"-mc 9 --hf_token=x --device cuda -l en --foo=1": "no flags -mc (want -1 or 0; leave it out: context is not limited), " +
+			"--device (want auto or cpu; leave it out: Verity computes on processors alone), --foo\n",
+		"-f some.wav --min_speakers 2 --diarize -ot 0 -d 0 -ac 0 -of some": "", "--max_speakers 0": "--speakers 1-0: want one, channels, voice", "-osrt": "-osrt prints here",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
 		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {

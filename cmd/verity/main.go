@@ -115,7 +115,7 @@ var formatFlags = map[string]string{
 	"-ojson-full": "json",
 }
 
-// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags, and Verity's flags in place
+// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags and a recording in that of whisper.cpp's -f, and Verity's flags in place
 // of those of other programs. The rest of theirs get two hyphens, since -fp would be read as -f p; and a value after a flag
 // that may stand alone gets an equals sign.
 func commandLine(root *cobra.Command, args []string) []string {
@@ -125,6 +125,7 @@ func commandLine(root *cobra.Command, args []string) []string {
 		return append(args[:1:1], withCommand(root, args[1:])...)
 	}
 	var out []string
+	var printed string // a flag for a format
 	args = withCommand(root, args)
 	cmd, _, _ := root.Find(args)
 	for i := 0; i < len(args); i++ {
@@ -140,8 +141,10 @@ func commandLine(root *cobra.Command, args []string) []string {
 			out = append(out, ours...)
 			i += n - 1
 			continue
+		case (arg == "-f" || arg == "--file") && args[0] == "transcribe" && i+1 < len(args) && isSound(args[i+1]):
+			continue // whisper.cpp names recordings so
 		case format != "":
-			arg = "--output-format=" + format
+			arg, printed = "--output-format="+format, arg
 		case here != "" && arg[0] == '-' && args[0] == "transcribe":
 			arg = "--" + name
 		case last >= 0 && cli.IsValue(cmd.Flags(), out[last], arg):
@@ -150,7 +153,20 @@ func commandLine(root *cobra.Command, args []string) []string {
 		}
 		out = append(out, arg)
 	}
+	if len(out) > 0 && out[0] == "transcribe" {
+		out = cli.JoinSpeakers(out)
+	}
+	isDirectory := func(arg string) bool { return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "--output-dir") }
+	if printed != "" && !slices.ContainsFunc(out, isDirectory) {
+		fmt.Fprintf(root.ErrOrStderr(), "verity: %s prints here, and -o DIRECTORY writes files\n", printed)
+	}
 	return out
+}
+
+// isSound reports whether an argument names a recording and no format, which has no point.
+func isSound(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || strings.Contains(arg, ".")
 }
 
 // isTerminal reports whether f is a terminal that understands escape sequences.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -134,6 +135,10 @@ func NoArgs(c *cobra.Command, args []string) error {
 		return Usagef("there is no command %q%s", args[0], DidYouMean(near))
 	case c.HasParent():
 		return Usagef("there is no command %q; want %s", args[0], show.JoinOr(names))
+	}
+	name := strings.Join(args, " ")
+	if _, err := os.Stat(name); err == nil {
+		return Usagef("there is no file %q; did you mean %q, in quotes?", args[0], name)
 	}
 	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
 }

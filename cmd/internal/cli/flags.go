@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/diarize"
 	"verity/internal/show"
 	"verity/wer"
 )
@@ -269,6 +273,9 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 	if hint == "" && isReader(c) {
 		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
 	}
+	if strings.HasPrefix(hint, ": want ") { // another value is known
+		return Usagef("%s%s", typed, hint)
+	}
 	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
 }
 
@@ -293,6 +300,9 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	}
 	switch here, there := Elsewhere(name); {
 	case here != "" && isReader(c):
+		if values := accepted(name); len(values) > 0 {
+			here = "want " + show.JoinOr(values) + "; " + here
+		}
 		return there, ": " + here
 	case hint != "":
 	case len(having) == 1:
@@ -309,6 +319,19 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		hint = "; use --table for Markdown, --json for programs, --html for a page"
 	}
 	return typed, hint
+}
+
+// accepted returns the values of another program's flag that equivalents has.
+func accepted(name string) (values []string) {
+	name = strings.ReplaceAll(name, "_", "-")
+	for key := range equivalents {
+		flag, value, _ := strings.Cut(key, "=")
+		if (flag == name || flag == "-"+name) && value != "" && value != "*" {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return values
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.
@@ -328,18 +351,17 @@ var elsewhere = byName(map[string]string{
 	"threads": "cpu-threads -t", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
 
 	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev",
-	"a recording needs no flag": "file",
+	"use --log-level debug": "debug-mode -debug", "leave it out: --quiet and --stats say how much is printed": "verbose",
 	"leave it out": "fp16 -fp -fa -ls log-score -on -oved -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
 		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
 	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
 	"use --chunked for one long file, --batch for several": "processors -p",
 	"use --clip-timestamps START,END, in seconds":          "duration -d offset-t -ot",
-	"use --condition-on-previous-text=false":               "max-context -mc",
-	"use --precision":                                      "compute-type", "use --output-dir DIRECTORY --name NAME": "output-file -of",
-	"use --quiet, or --log-level debug": "debug-mode -debug verbose", "use --subtitles": "segment-resolution",
-	"use --speakers 2-4": "max-speakers min-speakers", "use --speakers voice": "diarize -di tinydiarize -tdrz",
-	"use --vad-threshold and --vad-min-silence-duration-ms": "vad-max-speech-duration-s vad-min-speech-duration-ms vad-offset " +
-		"vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
+	"leave it out: context is not limited":                 "max-context -mc",
+	"use --precision":                                      "compute-type",
+	"use --subtitles":                                      "segment-resolution",
+	"leave it out: only --vad-threshold and --vad-min-silence-duration-ms can be set": "vad-max-speech-duration-s vad-min-speech-duration-ms " +
+		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
 	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
 	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
 	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
@@ -353,14 +375,21 @@ var equivalents = byName(map[string]string{
 		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
 		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
 		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
-		"language=none max-line-width=none max-line-count=none max-words-per-line=none",
+		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
+		"-ot=0 offset-t=0 -d=0 duration=0 -et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01",
+
+	"--audio-context=all":                      "-ac=0 audio-ctx=0",
 	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
 	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
 	"--max-words-per-line=1":                   "-ml=1 max-len=1",
 	"--precision=f16":                          "compute-type=float16",
 	"--precision=f32":                          "compute-type=float32",
 	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
+	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
 	"--progress=always":                        "-pp",
+	"--speakers=*-":                            "min-speakers=*",
+	"--speakers=-*":                            "max-speakers=*",
+	"--speakers=voice":                         "diarize -di tinydiarize -tdrz",
 	"--task=translate":                         "-tr translate",
 	"--temperature-increment-on-fallback=none": "-nf no-fallback",
 })
@@ -382,11 +411,33 @@ func Equivalent(args []string) (ours []string, n int) {
 			case key == name:
 				return strings.Fields(text), 1
 			default:
-				return strings.Fields(strings.ReplaceAll(text, "*", value)), n
+				directory, file := filepath.Split(value)
+				values := strings.NewReplacer("*", value, "DIRECTORY", cmp.Or(directory, "."), "NAME", file)
+				for _, flag := range strings.Fields(text) { // a value may have spaces
+					ours = append(ours, values.Replace(flag))
+				}
+				return ours, n
 			}
 		}
 	}
 	return nil, 0
+}
+
+// JoinSpeakers makes one option of whisperX's --diarize, --min_speakers and --max_speakers, as Equivalent returns them.
+func JoinSpeakers(args []string) []string {
+	least, most, both := "1", strconv.Itoa(diarize.MaxSpeakers), false
+	rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		from, to, bounded := strings.Cut(strings.TrimPrefix(arg, "--speakers="), "-")
+		if !strings.HasPrefix(arg, "--speakers=") || !bounded || from != "" && to != "" {
+			return arg == "--speakers=voice"
+		}
+		least, most, both = cmp.Or(from, least), cmp.Or(to, most), true
+		return true
+	})
+	if !both {
+		return args
+	}
+	return slices.Insert(rest, 1, "--speakers="+least+"-"+most)
 }
 
 // byName turns a table of names around: from each name to its row.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -158,9 +157,6 @@ func Formats(text string) (list []transcript.Format, lines bool, err error) {
 		}
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")
-			if strings.Contains(name, ".") {
-				return nil, false, errors.New("want a format; a recording needs no flag")
-			}
 			return nil, false, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
 		}
 		if !slices.Contains(list, f) {
