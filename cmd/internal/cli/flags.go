@@ -389,7 +389,7 @@ var equivalents = byName(map[string]string{
 	"--progress=always":                        "-pp",
 	"--speakers=*-":                            "min-speakers=*",
 	"--speakers=-*":                            "max-speakers=*",
-	"--speakers=voice":                         "diarize -di tinydiarize -tdrz",
+	"--speakers=voice":                         "diarize tinydiarize -tdrz",
 	"--task=translate":                         "-tr translate",
 	"--temperature-increment-on-fallback=none": "-nf no-fallback",
 })
