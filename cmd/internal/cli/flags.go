@@ -300,7 +300,7 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	}
 	switch here, there := Elsewhere(name); {
 	case here != "" && isReader(c):
-		if values := accepted(name); len(values) > 0 {
+		if values := accepted(name); len(values) > 0 && strings.HasPrefix(here, "leave") {
 			here = "want " + show.JoinOr(values) + "; " + here
 		}
 		return there, ": " + here
@@ -358,7 +358,7 @@ var elsewhere = byName(map[string]string{
 	"use --chunked for one long file, --batch for several": "processors -p",
 	"use --clip-timestamps START,END, in seconds":          "duration -d offset-t -ot",
 	"leave it out: context is not limited":                 "max-context -mc",
-	"use --precision":                                      "compute-type",
+	"leave it out, or use --precision":                     "compute-type",
 	"use --subtitles":                                      "segment-resolution",
 	"leave it out: only --vad-threshold and --vad-min-silence-duration-ms can be set": "vad-max-speech-duration-s vad-min-speech-duration-ms " +
 		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
