@@ -330,7 +330,6 @@ func embedded(name string) http.HandlerFunc {
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "+
 			"connect-src 'self'; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Service-Worker-Allowed", "/") // to page/offline.js
 		h.Set("Cache-Control", "no-cache")
 		h.Set("ETag", tag)
 		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))

@@ -45,10 +45,3 @@ export async function goOn() {
   }
   next();
 }
-
-// keepPage stores the page for offline.js. Browsers allow that on the computer where Verity runs, and over https.
-export async function keepPage() {
-  await navigator.serviceWorker.register("page/offline.js", {scope: "./"});
-  const cache = await caches.open("page");
-  await cache.addAll(["./", ...performance.getEntriesByType("resource").map(r => r.name).filter(name => /\/page\/.*\.(js|css)$/.test(name))]);
-}

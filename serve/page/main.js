@@ -1,6 +1,6 @@
 // The page: what its buttons and keys do.
 import {goHome, home, unreachable} from "./api.js";
-import {away, goOn, keepPage, waitForServer} from "./away.js";
+import {away, goOn, waitForServer} from "./away.js";
 import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
 import * as captions from "./captions.js";
@@ -294,4 +294,3 @@ if (narrow.matches && last && history.state && history.state.view === "text") do
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
 await load();
-keepPage().catch(() => {});
