@@ -173,8 +173,8 @@ draft-lengths: build ## automatic draft lengths beside constant ones: MODEL=DIR 
 	$(BIN) compare --quiet --language en --model $(MODEL) --dataset $(DATASET) $(FLAGS) \
 		$(foreach n,auto 2 3 4 5 6 8 12,--draft-tokens $(n)) | grep -A3 '^auto against' | grep -E 'against|decoding'
 
-drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND=DIR OUT=DIR STEPS=2740
-	tools/drafter/train.sh "$(MODEL)" "$(SOUND)" "$(OUT)" $(STEPS)
+drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND=DIR OUT=DIR STEPS=2740 START=FILE
+	tools/drafter/train.sh "$(MODEL)" "$(SOUND)" "$(OUT)" "$(or $(STEPS),2740)" "$(START)"
 
 snr: ## signal over noise of int8 products, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer

@@ -12,6 +12,7 @@ that of assistant/ctc/head.go.
 """
 
 import argparse
+import copy
 import glob
 import os
 import random
@@ -21,6 +22,7 @@ import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
 SYMBOLS = " !',-.0123456789:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyzÄÖÜßàáäçèéêëíïóôöúü"
 POSITIONS = 1500  # of a window
@@ -93,6 +95,23 @@ def masked(features, rng):
     return x
 
 
+def load(path):
+    """Returns the weights of a head: HEAD.pt, or head.safetensors as export.py writes it."""
+    if not path.endswith(".safetensors"):
+        return torch.load(path)
+    stored, weights = load_file(path), {}
+    for name in set(stored) - {"encoder_norm"}:
+        value = stored[name]
+        if name + ".scale" in stored:
+            value = value * stored[name + ".scale"][:, None]
+            taps = {"stem.weight": 3}.get(name, 5 if ".conv." in name else 0)
+            if taps:
+                value = value.reshape(len(value), taps, -1).transpose(1, 2).contiguous()
+        if not name.endswith(".scale"):
+            weights[name] = value
+    return weights
+
+
 def distance(a, b):
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -125,7 +144,8 @@ def main():
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--start", help="a head to continue from")
+    parser.add_argument("--start", help="a head to continue from: HEAD.pt or head.safetensors")
+    parser.add_argument("--share", type=float, default=1, help="of what is trained in the weights; the rest is START's")
     o = parser.parse_args()
     torch.manual_seed(0)
     rng = random.Random(0)
@@ -136,7 +156,8 @@ def main():
         parser.error(f"--features {o.features}: there is no pair NAME.f16, NAME.txt to train on")
     head = Head(next(iter(windows.pairs.values()))[0].shape[1], o.width, o.blocks)
     if o.start:
-        head.load_state_dict(torch.load(o.start))
+        head.load_state_dict(load(o.start))
+    average = copy.deepcopy(head)  # of the weights of the last twentieth of the steps, about; it is what is kept
     optimizer = torch.optim.AdamW(head.parameters(), o.rate, weight_decay=0.02, betas=(0.9, 0.98))
     began, epoch, step = time.time(), 0, 0
     while step < o.steps:
@@ -163,13 +184,19 @@ def main():
             nn.utils.clip_grad_norm_(head.parameters(), 5.0)
             optimizer.step()
             step += 1
+            with torch.no_grad():
+                for a, w in zip(average.parameters(), head.parameters()):
+                    a.lerp_(w, min(1, max(1 / step, 20 / o.steps)))
             loss_sum += loss.item()
         epoch += 1
         rates = ""
         if epoch % 2 == 0 or step == o.steps:
-            rates = " ".join(f"{p} {measure(head, windows.part(p)):.3f}" for p in ("test", "dev-en", "dev-de", "dev-nl"))
+            rates = " ".join(f"{p} {measure(average, windows.part(p)):.3f}" for p in ("test", "dev-en", "dev-de", "dev-nl"))
         print(f"epoch {epoch}, step {step}: {len(pairs)} windows, loss {loss_sum / len(batches):.3f}, {time.time() - began:.0f} s; WER {rates}", flush=True)
-        torch.save(head.state_dict(), o.out)
+        torch.save(average.state_dict(), o.out)
+    if o.share < 1:
+        before = load(o.start)
+        torch.save({n: torch.lerp(before[n], w, o.share) for n, w in average.state_dict().items()}, o.out)
 
 
 if __name__ == "__main__":
