@@ -74,6 +74,8 @@ type textWord struct {
 	line   int
 	timed  bool // it was said, and its times are known
 	forced bool // it was run through the decoder
+
+	heard *wordTime // its times as heard, if they are in doubt
 }
 
 // textWords returns the words of the text, as those of a transcript are, and the lines that they are of. Between them they
@@ -210,23 +212,64 @@ func withoutChance(pairs []wer.Pair) (hits []wer.Pair) {
 
 // divide gives times to the words all of whose units were heard, and collects the gaps between them.
 func (m *textMatch) divide(first, opposite []int, duration float64) {
-	g := textGap{}
 	for i := range m.words {
 		w := &m.words[i]
 		all := opposite[first[i]:first[i+1]]
 		if len(all) == 0 || slices.Contains(all, -1) || all[len(all)-1]-all[0] != len(all)-1 {
 			continue
 		}
-		from, to := all[0], all[len(all)-1]+1
-		a, b := m.part(from, false), m.part(to-1, true)
-		w.start, w.end, w.timed = a, b, true
-		w.probability = m.heard[m.of[from]].Probability
-		g.to, g.heardTo, g.end = i, from, w.start
+		w.start, w.end, w.timed = m.part(all[0], false), m.part(all[len(all)-1], true), true
+		w.probability = m.heard[m.of[all[0]]].Probability
+	}
+	m.release(duration)
+	g := textGap{}
+	for i, w := range m.words {
+		if !w.timed {
+			continue
+		}
+		g.to, g.heardTo, g.end = i, opposite[first[i]], w.start
 		m.addGap(g)
-		g = textGap{from: i + 1, heardFrom: to, start: w.end}
+		g = textGap{from: i + 1, heardFrom: opposite[first[i+1]-1] + 1, start: w.end}
 	}
 	g.to, g.heardTo, g.end = len(m.words), len(m.of), max(duration, g.start)
 	m.addGap(g)
+}
+
+// release takes the time from a word before or after words that do not fit into the gap between two words, if they fit
+// with the pause on its other side: the model left out what follows the word, or comes before it, and alignment drew the
+// word over the pause. It has its time back unless a word that was left out is found there.
+func (m *textMatch) release(duration float64) {
+	timed := func(i, step int, at float64) (int, float64) { // the next word that is timed, and its nearer end
+		for ; i >= 0 && i < len(m.words); i += step {
+			if w := m.words[i]; w.timed && step < 0 {
+				return i, w.end
+			} else if w.timed {
+				return i, w.start
+			}
+		}
+		return i, at
+	}
+	doubt := func(w *textWord) {
+		heard := w.wordTime
+		w.timed, w.probability, w.heard = false, 0, &heard
+	}
+	for from, to := 0, 0; from < len(m.words); from = to + 1 {
+		to, _ = timed(from, 1, 0)
+		a, start := timed(from-1, -1, 0)
+		b, end := timed(to, 1, duration)
+		words, gap := float64(b-a-1), end-start
+		if words <= mostSpoken*(gap+1) {
+			continue
+		}
+		_, before := timed(a-1, -1, 0)
+		after, behind := timed(b+1, 1, duration)
+		if a >= 0 && words <= mostSpoken*(gap+m.words[a].start-before) {
+			doubt(&m.words[a])
+		} else if b < len(m.words) && words <= mostSpoken*(gap+behind-m.words[b].end) {
+			doubt(&m.words[b])
+			to = after
+		}
+	}
 }
 
 func (m *textMatch) addGap(g textGap) {
@@ -415,11 +458,20 @@ func (m *textMatch) judge(g textGap) transcript.Difference {
 		heard = append(heard, strings.Join(unitsOf(w.Word), ""))
 	}
 	alike, found := shares(given, heard)
-	d, all := transcript.Difference{Start: g.start, End: g.end}, len(given) > 0
+	d, all, others := transcript.Difference{Start: g.start, End: g.end}, len(given) > 0, false
 	for i := range given {
 		w := &m.words[g.from+i]
 		w.timed = w.forced && (w.probability >= leastOther || alike[i] >= leastAlike && w.probability >= leastLikeHeard)
 		w.start, w.end = min(max(w.start, g.start), g.end), min(max(w.end, g.start), g.end)
+		others = others || w.timed && w.heard == nil
+	}
+	for i := range given {
+		w := &m.words[g.from+i]
+		if w.heard != nil {
+			if w.timed = true; !others {
+				w.wordTime = *w.heard
+			}
+		}
 		if all = all && w.timed; !w.timed && given[i] != "" {
 			d.Text, w.probability = d.Text+w.word, 0
 		}

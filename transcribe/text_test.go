@@ -147,6 +147,41 @@ func TestOtherText(t *testing.T) {
 	}
 }
 
+// TestRelease: ten words that were left out between two others do not fit there; they fit with the pause beside one of these.
+func TestRelease(t *testing.T) {
+	const missing = 10
+	for _, c := range []struct {
+		name                string
+		before, a, b, after float64 // starts of the words around the gap; each takes 0.2 s
+		from, to            int     // the gap, in 14 words
+	}{
+		{"no pause", 1, 1.3, 1.6, 1.9, 2, 12},
+		{"a pause before", 1, 5, 5.3, 5.6, 1, 12},
+		{"a pause after", 1, 1.3, 1.6, 5, 2, 13},
+		{"in the gap", 1, 1.3, 5, 5.3, 2, 12},
+	} {
+		var given []textWord
+		var heard []transcript.Word
+		for i, at := range []float64{c.before, c.a, c.b, c.after} {
+			word := " " + string(rune('a'+i))
+			given = append(given, textWord{wordTime: wordTime{word: word}})
+			heard = append(heard, transcript.Word{Word: word, Start: at, End: at + 0.2})
+			for n := 0; i == 1 && n < missing; n++ {
+				given = append(given, textWord{wordTime: wordTime{word: " missing"}})
+			}
+		}
+		m, err := matchText(t.Context(), given, heard, 6)
+		if err != nil || len(m.gaps) != 1 || m.gaps[0].from != c.from || m.gaps[0].to != c.to ||
+			m.gaps[0].heardTo-m.gaps[0].heardFrom != c.to-c.from-missing {
+			t.Errorf("%s: %+v, %v; want words %d to %d", c.name, m.gaps, err, c.from, c.to)
+			continue
+		}
+		if m.judge(m.gaps[0]); !slices.Equal([]float64{given[1].start, given[12].start}, []float64{c.a, c.b}) || !given[1].timed || !given[12].timed {
+			t.Errorf("%s: words that were heard have moved: %+v", c.name, given)
+		}
+	}
+}
+
 func TestUnits(t *testing.T) {
 	for word, want := range map[string]string{
 		" Don’t,": "dont", " well-known": "well known", " $43,000.": "43 000", "今天": "今 天", " —": "", " naïve": "naïve", " GPT4日本x": "gpt4 日 本 x",
