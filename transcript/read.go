@@ -94,7 +94,7 @@ func Open(name string, raw []byte) (*Transcript, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(cues, Cue.HasTimes) {
-		return nil, fmt.Errorf("%s: has no times, want srt, vtt or json", name)
+		return nil, fmt.Errorf("%s: there are no texts with times in it; want srt, vtt, or the JSON of a transcript", name)
 	}
 	var doc struct {
 		Language string

@@ -45,7 +45,7 @@ function unreadable(message) {
   if (/is empty/.test(message)) return "This file is empty.";
   if (/no audio track/.test(message)) return "There is no sound in this file.";
   if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
-  if (!kind) return "There is no sound in this file. Perhaps it is damaged, or not what its name says.";
+  if (!kind || /no known format/.test(kind)) return "There is no sound in this file that Verity knows. Perhaps it is damaged, or not what its name says.";
   if (!withFFmpeg.test(kind) || /ffmpeg cannot/.test(message)) return `Verity cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.`;
   return `This is ${kind}, which needs ffmpeg. ` + (home ? `Type ${install()} in a terminal, then start Verity in a new terminal, and try again.` : "It must be installed where Verity runs.");
 }
@@ -65,7 +65,7 @@ export function explain(problem, status) {
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
   if (status === 503) return new Failure("Verity is starting, stopping, or took too long. Try again soon.");
   if (status >= 500) return new Failure("Verity failed. Try again; the terminal where it runs says why.");
-  return new Failure(problem && problem.message ? "Verity said: " + problem.message : "This page does not understand the answer of Verity. Reload the page.");
+  return new Failure(problem && problem.message ? problem.message : "This page does not understand the answer of Verity. Reload the page.");
 }
 
 export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Is it running?"), "server");

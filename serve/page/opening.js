@@ -44,7 +44,7 @@ async function openText(file, sounds, alone) {
   const name = titleOf(file), same = x => stem(x.name) === stem(file.name), paragraphs = [];
   const answer = await (await request("page/read?name=" + encodeURIComponent(file.name), {method: "POST", headers: headers(settings.key()), body: file})).json();
   for (const s of answer.segments) append(paragraphs, {...s, words: (s.words || []).map(w => ({...w, probability: w.probability || undefined}))});
-  const marks = /\.json$/i.test(file.name) && await file.text().then(JSON.parse).then(j => j.highlights, () => null), highlights = Array.isArray(marks) ? marks.map(({start, end}) => ({start, end})) : null;
+  const subtitled = !/\.json$/i.test(file.name), marks = !subtitled && await file.text().then(JSON.parse).then(j => j.highlights, () => null), highlights = Array.isArray(marks) ? marks.map(({start, end}) => ({start, end})) : null;
   const text = {paragraphs, language: answer.language, names: null, live: false, error: "", lost: "", gaps: null, damaged: null, differences: null};
   const sound = sounds.find(same) || alone && sounds.length === 1 && sounds[0], old = !sound && jobs.jobs.find(j => same(j) && j.state !== "live" && j.state !== "elsewhere");
   if (old) {
@@ -60,7 +60,7 @@ async function openText(file, sounds, alone) {
     announce(`${file.name} is open.` + (some ? " The text from before is a version, in the menu of the language." : ""));
     return old;
   }
-  const job = jobs.create({...text, highlights, name, state: "done", duration: answer.duration, note: withoutSound});
+  const job = jobs.create({...text, subtitled, highlights, name, state: "done", duration: answer.duration, note: withoutSound});
   jobs.jobs.unshift(job);
   if (sound) addSound(job, sounds.splice(sounds.indexOf(sound), 1)[0]); else jobs.save(job);
   announce(`${file.name} is open${sound ? "" : ", without its sound: drop that too"}.`);

@@ -109,7 +109,7 @@ export function connect(onChange, onKey) {
   }
   $("key").onchange = onKey;
   $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", key()) : localStorage.removeItem("key");
-  $("summary").onclick = open;
+  $("summary").onclick = $("settings0").onclick = open;
   $("settings").onclose = () => place(false);
   if (navigator.mediaDevices) navigator.mediaDevices.addEventListener("devicechange", () => { if ($("settings").open) listMicrophones(); });
   return stored;

@@ -34,7 +34,8 @@ export function restore() {
     store.save(job);
   }
   jobs.sort((a, b) => before.indexOf(a) - before.indexOf(b));
-  announce("");
+  hide(); // its Undo
+  announce(list.length > 1 ? `${list.length} recordings are back.` : `“${list[0].name}” is back.`);
   changed(list[0]);
   return true;
 }

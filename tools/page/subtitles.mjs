@@ -207,10 +207,12 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", {name: "Add its sound"}).click()]);
       await chooser.setFiles({name: "tape 7.wav", mimeType: "audio/wav", buffer: sound});
       await page.waitForFunction(() => document.getElementById("player").readyState > 0);
+      check("subtitles open in their view", await page.locator("#asSubtitles").getAttribute("aria-pressed") === "true");
+      await page.click("#asText");
       check("a sound of another name can be chosen; a voice of VTT is a speaker", (await rows(page)).join() === "other,film,talk.en" && await page.locator(".speaker:visible").textContent() === "Ann", await rows(page));
       await put(["bad.json", Buffer.from('{"text": "No times."}')]);
       await announced(page, "bad.json: ");
-      check("a text without times is refused", /has no times, want srt, vtt or json/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
+      check("a text without times is refused", /there are no texts with times in it; want srt, vtt, or the JSON/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
       // A text that comes while its sound is written takes its place.
       copyFileSync(`${pictures}/long.wav`, `${pictures}/late.wav`);
       await add(page, `${pictures}/late.wav`);
