@@ -277,6 +277,10 @@ func TestTheory(t *testing.T) {
 		t.Errorf("drafts of one token: %v, want %v", *got.Lengths[0].Speedup, want)
 	}
 	b.Run.Options = map[string]string{"sampler": "rejection"}
+	if predict(c, a, b); !near(c.Theory.Alpha, 0.8) {
+		t.Errorf("with rejection at temperature 0: α %v, want that of the run", c.Theory.Alpha)
+	}
+	b.Run.Options["temperature"] = "1"
 	if predict(c, a, b); !near(c.Theory.Alpha, 0.99) {
 		t.Errorf("with rejection: α %v, want the mean of Σ min(p, q)", c.Theory.Alpha)
 	}

@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"sort"
+	"strconv"
 
 	"verity/assistant"
 	"verity/eval/report"
@@ -34,7 +35,8 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	}
 	m := measure(baseline, assisted)
 	alpha := q.Agreement()
-	if assisted.Run.Options["sampler"] == "rejection" && q.Compared > 0 {
+	temperature, _ := strconv.ParseFloat(assisted.Run.Options["temperature"], 64)
+	if temperature > 0 && assisted.Run.Options["sampler"] == "rejection" && q.Compared > 0 {
 		alpha = q.MeanOverlap()
 	}
 	expected := m.speedup(alpha)
@@ -44,7 +46,7 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	t := assistant.Theory{Alpha: alpha, Cost: m.cost, Verify: m.passCost}
 	tokens, steps := m.rounds(alpha, func(int) float64 { return 1 })
 	c.Theory = &report.Theory{
-		Alpha: alpha, Cost: m.cost, Length: float64(q.Drafted) / float64(max(1, q.Rounds-q.Empty)),
+		Alpha: alpha, Cost: m.cost, Length: m.length(),
 		Tokens: tokens / float64(sum(q.Passes)), Ideal: tokens / steps,
 	}
 	const longest = 64 // tokens
@@ -103,6 +105,15 @@ func (m measured) rounds(alpha float64, pass func(rows int) float64) (tokens, st
 		}
 	}
 	return tokens, steps
+}
+
+// length returns the mean draft length of those rounds.
+func (m measured) length() float64 {
+	drafted := 0
+	for n, count := range m.drafts.Passes {
+		drafted += n * count
+	}
+	return transcript.Ratio(float64(drafted), float64(sum(m.drafts.Passes)))
 }
 
 // speedup returns the expected speed-up of decoding at the lengths that were used.

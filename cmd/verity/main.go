@@ -115,9 +115,9 @@ var formatFlags = map[string]string{
 	"-ojson-full": "json",
 }
 
-// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags and a recording in that of whisper.cpp's -f, and Verity's flags in place
-// of those of other programs. The rest of theirs get two hyphens, since -fp would be read as -f p; and a value after a flag
-// that may stand alone gets an equals sign.
+// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags, the recording itself in that of
+// whisper.cpp's -f FILE, and Verity's flags in place of those of other programs. The rest of theirs get two hyphens, since -fp
+// would be read as -f p; and a value after a flag that may stand alone gets an equals sign.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		forEach(root, plainUsage)

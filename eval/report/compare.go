@@ -83,7 +83,7 @@ type Theory struct {
 type TheoryLength struct {
 	Length     int      `json:"length"`               // γ
 	Tokens     float64  `json:"tokens_per_round"`     // tokens a round yields
-	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass was so long
+	Speedup    *float64 `json:"speedup"`              // of decoding; null if fewer than three passes were so long
 	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
 	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
 }

@@ -54,6 +54,8 @@ type DatasetFlags struct {
 	Audio []string // sound files instead of a dataset, without references
 	Opt   datasets.Options
 	Limit int
+
+	Offline bool // use only the cache of the hub
 }
 
 func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
@@ -124,7 +126,9 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 func (d *DatasetFlags) openPath(ctx context.Context) (data *datasets.Dataset, err error) {
 	path := d.Path
 	if name, is := strings.CutPrefix(path, ofHub); is {
-		if path, err = NewHub().Dataset(ctx, name); err != nil {
+		h := NewHub()
+		h.Offline = h.Offline || d.Offline
+		if path, err = h.Dataset(ctx, name); err != nil {
 			return nil, OfHub(fmt.Errorf("--dataset %s%w", ofHub, err))
 		}
 	}

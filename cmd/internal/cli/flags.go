@@ -367,8 +367,8 @@ var elsewhere = byName(map[string]string{
 	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
 })
 
-// equivalents are flags of those programs with their values (* is any), under what has their effect here. Those under ""
-// have none: they ask for what Verity does anyway.
+// equivalents are flags of those programs with their values (* is any, and DIRECTORY and NAME are its parts if it is a path),
+// under what has their effect here. Those under "" have none: they ask for what Verity does anyway.
 var equivalents = byName(map[string]string{
 	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
 		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +

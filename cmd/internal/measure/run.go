@@ -33,6 +33,7 @@ func (r *datasetRun) addDecoding(c *cobra.Command) {
 
 // openData opens the dataset, and checks that results can be written, before hours of work.
 func (r *datasetRun) openData(ctx context.Context) (*cli.Corpus, error) {
+	r.data.Offline = r.Model.Offline
 	data, err := r.data.Open(ctx)
 	if err != nil {
 		return nil, err
