@@ -779,7 +779,7 @@ const parts = {
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#record0");
     await page.waitForFunction(() => /^Stop 0:0[3-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
-    await page.waitForFunction(() => document.getElementById("text").textContent.length > 20, null, {timeout: 120000});
+    await page.waitForFunction(() => document.querySelector("#text p:last-of-type")?.textContent.length > 20, null, {timeout: 120000});
     check("on a phone the text is in view, and so is Stop", await page.isVisible("#stopLive") && await page.evaluate(() => document.querySelector("#text p:last-of-type").getBoundingClientRect().bottom <= innerHeight), "");
     await looks(page, "live", ["light", "dark"]);
     await page.waitForTimeout(4500); // more than two seconds after the text, and five of sound
