@@ -235,9 +235,9 @@ func (m *textMatch) divide(first, opposite []int, duration float64) {
 	m.addGap(g)
 }
 
-// release takes the time from a word before or after words that do not fit into the gap between two words, if they fit
-// with the pause on its other side: the model left out what follows the word, or comes before it, and alignment drew the
-// word over the pause. It has its time back unless a word that was left out is found there.
+// release puts the times of a word in doubt where the words beside it do not fit into their gap, but do with the pause on
+// its other side: the model left those words out, and alignment drew this one over their time. All are timed again, and the
+// word has the times that were heard if none of the others is found there.
 func (m *textMatch) release(duration float64) {
 	timed := func(i, step int, at float64) (int, float64) { // the next word that is timed, and its nearer end
 		for ; i >= 0 && i < len(m.words); i += step {

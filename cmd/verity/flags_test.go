@@ -76,7 +76,8 @@ func TestOtherPrograms(t *testing.T) {
 		"-ng -nt -sow -ml 20 -mc -1 -nf -tr -p 1 -dev 0":                                                     "", "--patience 1.0 --beam_size None": "", "--compute_type int4": "int8_float32; leave it out, or use --precision",
 		"-mc 9 --hf_token=x --device cuda -l en --foo=1": "no flags -mc (want -1 or 0; leave it out: context is not limited), " +
 			"--device (want auto or cpu; leave it out: Verity computes on processors alone), --foo\n",
-		"-f some.wav --min_speakers 2 --diarize -ot 0 -d 0 -ac 0": "", "--max_speakers 0": "--speakers 1-0: want one, channels, voice", "-osrt": "-osrt prints here",
+		"-f some.wav --min_speakers 2 --diarize -ot 0 -d 0 -ac 0": "", "--max_speakers 0": "--speakers 1-0: want one, channels, voice", "-osrt": "-osrt prints here", "-f flag": "want txt",
+		"--diarize --max_speakers 3 --": "",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
 		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {

@@ -136,7 +136,9 @@ func commandLine(root *cobra.Command, args []string) []string {
 		ours, n := cli.Equivalent(args[i:])
 		switch {
 		case arg == "--":
-			return append(out, args[i:]...)
+			out = append(out, args[i:]...)
+			i = len(args)
+			continue
 		case n > 0 && args[0] == "transcribe":
 			out = append(out, ours...)
 			i += n - 1
@@ -163,11 +165,8 @@ func commandLine(root *cobra.Command, args []string) []string {
 	return out
 }
 
-// isSound reports whether an argument names a recording and no format, which has no point.
-func isSound(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil || strings.Contains(arg, ".")
-}
+// isSound reports whether the value of -f is the path of a recording. A format is none, whatever directories there are.
+func isSound(value string) bool { return strings.ContainsAny(value, `./\`) }
 
 // isTerminal reports whether f is a terminal that understands escape sequences.
 func isTerminal(f *os.File) bool {

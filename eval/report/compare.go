@@ -69,10 +69,10 @@ type Comparison struct {
 // probability: the symbols of Leviathan et al. 2023, arXiv:2211.17192. Its times are of this run: V(m), the time of a
 // pass of m rows, and c and E are in steps of plain decoding.
 type Theory struct {
-	// the chance that a drafted token is right: accepted over judged tokens; with --sampler rejection the mean of Σ min(p, q)
+	// the chance that a drafted token is right: accepted over judged tokens; with --sampler rejection above temperature 0 the mean of Σ min(p, q)
 	Alpha   float64        `json:"alpha"`
 	Cost    float64        `json:"draft_cost"`       // c: drafting a token, without what a window needs once
-	Length  float64        `json:"draft_length"`     // γ, on average
+	Length  float64        `json:"draft_length"`     // γ, on average, without the first rounds of windows
 	Tokens  float64        `json:"tokens_per_round"` // E at these lengths
 	Ideal   float64        `json:"ideal_speedup"`    // E/(c·γ + 1): if a pass of any length took one step
 	Best    int            `json:"best_length"`      // 0 if none pays
@@ -83,7 +83,7 @@ type Theory struct {
 type TheoryLength struct {
 	Length     int      `json:"length"`               // γ
 	Tokens     float64  `json:"tokens_per_round"`     // tokens a round yields
-	Speedup    *float64 `json:"speedup"`              // of decoding; null if fewer than three passes were so long
+	Speedup    *float64 `json:"speedup"`              // of decoding; null unless a pass was so long, or three of one greater length
 	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
 	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
 }

@@ -67,17 +67,17 @@ func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
 		lo, hi := parallel.Split(len(buf)/chunk, len(at), i)
 		k := lo + at[i].next%max(1, hi-lo)
 		at[i].next++
-		readSink.Store(read(view[uint64](buf[k*chunk : (k+1)*chunk])))
+		readSink.Store(loadLines(view[uint64](buf[k*chunk : (k+1)*chunk])))
 		return chunk
 	})
 }
 
-// read reads one number of each line of a cache.
-func read(b []uint64) (sum uint64) {
-	for ; len(b) >= 16; b = b[16:] {
-		sum |= b[0] | b[8]
+// loadLines loads every line of a cache that b covers. What it returns keeps the loads from being left out.
+func loadLines(b []uint64) (bits uint64) {
+	for ; len(b) >= 16; b = b[16:] { // two lines of 64 bytes
+		bits |= b[0] | b[8]
 	}
-	return sum
+	return bits
 }
 
 var readSink atomic.Uint64

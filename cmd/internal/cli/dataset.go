@@ -126,9 +126,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 func (d *DatasetFlags) openPath(ctx context.Context) (data *datasets.Dataset, err error) {
 	path := d.Path
 	if name, is := strings.CutPrefix(path, ofHub); is {
-		h := NewHub()
-		h.Offline = h.Offline || d.Offline
-		if path, err = h.Dataset(ctx, name); err != nil {
+		if path, err = NewHub(d.Offline).Dataset(ctx, name); err != nil {
 			return nil, OfHub(fmt.Errorf("--dataset %s%w", ofHub, err))
 		}
 	}

@@ -113,7 +113,7 @@ func Precision(f *pflag.FlagSet, name string, to *precision.Precision) {
 func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
 	a := &m.Assistant
 	return verity.Options{
-		Threads: m.Threads, Precision: m.Precision, Decoding: d, Hub: NewHub(), Offline: m.Offline, Pool: m.Pool,
+		Threads: m.Threads, Precision: m.Precision, Decoding: d, Hub: NewHub(m.Offline), Offline: m.Offline, Pool: m.Pool,
 		Assistant: a.Name, AssistantPrecision: a.Precision, WindowsFirst: !m.Serving,
 		Policy: a.Policy, Rejection: a.Rejection, MeasureOverlap: a.overlap, Log: slog.Default(),
 	}
@@ -145,8 +145,7 @@ func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Chec
 	if err := checkDefault(name); err != nil {
 		return nil, err
 	}
-	h := NewHub()
-	h.Offline = h.Offline || offline
+	h := NewHub(offline)
 	c, err := h.Open(ctx, name)
 	return c, (&ModelFlags{Name: name}).explain(err)
 }
@@ -182,9 +181,10 @@ func Embedded(name string) bool {
 	return ok
 }
 
-// NewHub returns a client that shows the progress of downloads.
-func NewHub() *hub.Client {
+// NewHub returns a client that shows the progress of downloads, or makes none if offline.
+func NewHub(offline bool) *hub.Client {
 	h := hub.FromEnv()
+	h.Offline = h.Offline || offline
 	h.Notice = func(line string) { slog.Warn(line) }
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return h

@@ -59,7 +59,7 @@ func Models(e cli.Env) *cobra.Command {
 	pull := cli.New("pull NAME", "Download a model, or its missing files",
 		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
 		func(ctx context.Context, args []string) error {
-			h := cli.NewHub()
+			h := cli.NewHub(false)
 			if h.Offline {
 				return cli.Usagef("pull needs the network: leave out HF_HUB_OFFLINE; verity models lists what is here")
 			}
