@@ -163,7 +163,7 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 	case diarizedJSON:
 		writeJSON(a.w, a.diarized(tr, text))
 	case "srt", "vtt":
-		return a.write(transcript.Format(a.q.format), transcript.Options{}, tr)
+		return a.write(transcript.Format(a.q.format), transcript.Options{Subtitles: a.q.subtitles}, tr)
 	case "verbose_json":
 		writeJSON(a.w, a.verbose(tr, text))
 	default:

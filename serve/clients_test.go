@@ -74,6 +74,14 @@ var clients = []recordedRequest{
 		{`Content-Disposition: form-data; name="logprob_thold"`, "-1.00"},
 		{`Content-Disposition: form-data; name="entropy_thold"`, "2.40"},
 	}, "/inference", `"segments":[`},
+	{"whisper.cpp's max_len, and 0 for what Verity has anyway", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="r.wav"`, ""},
+		{`Content-Disposition: form-data; name="response_format"`, "srt"},
+		{`Content-Disposition: form-data; name="max_len"`, "1"},
+		{`Content-Disposition: form-data; name="offset_t"`, "0"},
+		{`Content-Disposition: form-data; name="duration"`, "600000"},
+		{`Content-Disposition: form-data; name="max_context"`, "-1"},
+	}, "/inference", "one\n\n2\n"},
 }
 
 // rawSound stands for the sound without a header.
@@ -207,6 +215,17 @@ func TestWhisperCPP(t *testing.T) {
 		}
 		s.Drain()
 	}
+	for _, names := range [][]string{{"offset_t", "duration"}, {"duration", "offset_t", "offset_t"}} {
+		q := new(request)
+		for _, name := range names {
+			if err := whisperCPP.fields[name](q, formField{name, "1500"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := *q.span(); got != (transcribe.Span{Start: 1.5, End: 3}) {
+			t.Errorf("%v: %v", names, got)
+		}
+	}
 	for _, tt := range []struct {
 		first, step float64
 		want        []float64
@@ -237,6 +256,8 @@ func TestDialectErrors(t *testing.T) {
 		{"/detect-language", nil, "audio_file", "part named audio_file is missing"},
 		{"/inference", []field{{"audio_file", "x"}}, "file", "part named file is missing"},
 		{"/inference", []field{wav(t), {"temperature_inc", "7"}}, "temperature_inc", "from 0 to 1"},
+		{"/inference", []field{wav(t), {"offset_t", "1.5"}}, "offset_t", "a whole number of milliseconds"},
+		{"/inference", []field{wav(t), {"max_context", "9"}}, "max_context", "0 or -1"},
 	} {
 		r, body := post(t, h.URL+tt.path, tt.fields...)
 		checkProblem(t, r, body, 400, tt.param, tt.text)

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,11 +52,7 @@ var whisperASR = &dialect{
 			}
 		}),
 		"word_timestamps": setSwitch(func(q *request, on bool) { q.words = on }),
-		"diarize": setSwitch(func(q *request, on bool) {
-			if q.speakers = nil; on {
-				q.speakers = new(diarize.Options)
-			}
-		}),
+		"diarize":         setVoices,
 	},
 	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
 		if a.q.format != "json" { // OpenAI's text is one line, here it is one for each segment
@@ -89,10 +86,31 @@ var whisperCPP = &dialect{
 			}
 		}),
 		"temperature_inc": setTemperature(func(q *request, step float64) { q.increment = &step }),
+		"offset_t": setNumber("milliseconds", func(q *request, n int) {
+			s, start := q.span(), float64(n)/1000
+			s.Start, s.End = start, s.End-s.Start+start
+		}),
+		"duration": setNumber("milliseconds", func(q *request, n int) {
+			s := q.span()
+			s.End = s.Start + float64(n)/1000
+		}),
+		"max_len": setNumber("characters of a subtitle", func(q *request, n int) {
+			q.subtitles, q.words = transcript.Subtitles{MaxLineWidth: n, MaxLineCount: 1}, true
+		}),
+		"max_context": func(q *request, f formField) error {
+			if q.decoding.ForgetPrevious = q.decoding.ForgetPrevious || f.value == "0"; f.value != "0" && f.value != "-1" {
+				return f.bad("0 or -1: context is not limited")
+			}
+			return nil
+		},
+		"diarize": setVoices, "tinydiarize": setVoices,
 	},
 	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
 		text := "" // one line for each segment
 		for _, s := range tr.Segments {
+			if s.Speaker != "" {
+				text += s.Speaker + ":"
+			}
 			text += s.Text + "\n"
 		}
 		switch a.q.format {
@@ -105,6 +123,21 @@ var whisperCPP = &dialect{
 		}
 		return true, nil
 	},
+}
+
+// setVoices tells speakers apart.
+var setVoices = setSwitch(func(q *request, on bool) {
+	if q.speakers = nil; on {
+		q.speakers = new(diarize.Options)
+	}
+})
+
+// span returns the part of the sound that is transcribed.
+func (q *request) span() *transcribe.Span {
+	if q.decoding.Spans == nil {
+		q.decoding.Spans = []transcribe.Span{{Start: 0, End: math.Inf(1)}}
+	}
+	return &q.decoding.Spans[0]
 }
 
 // parseQuery reads parameters of the URL as fields of the form.

@@ -65,6 +65,7 @@ type request struct {
 	references    []*upload        // the sound of each
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 	text          []transcript.Cue // to align, in place of what is heard; nil without one
+	subtitles     transcript.Subtitles
 }
 
 // Values of include[]: OpenAI's, and two of Verity's own.
@@ -361,6 +362,20 @@ func setSwitch(set func(q *request, on bool)) fieldSetter {
 			return f.bad("true or false")
 		}
 		set(q, on)
+		return nil
+	}
+}
+
+// setNumber returns the setter of a whole number; 0 sets nothing.
+func setNumber(what string, set func(q *request, n int)) fieldSetter {
+	return func(q *request, f formField) error {
+		n, err := strconv.Atoi(f.value)
+		if err != nil || n < 0 || n > 1e9 {
+			return f.bad("a whole number of " + what)
+		}
+		if n > 0 {
+			set(q, n)
+		}
 		return nil
 	}
 }

@@ -198,10 +198,11 @@ func withKnownPath(r *http.Request) *http.Request {
 // transcribed, later sound is discarded.
 func (s *Server) Drain() { s.drain() }
 
-// Metrics returns the handler of /metrics, for an address of its own.
+// Metrics returns the handler of /metrics, for an address of its own. /openapi.json says there, too, that it is Verity's.
 func (s *Server) Metrics() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.handler)
+	mux.Handle("GET /openapi.json", embedded("openapi.json"))
 	return mux
 }
 

@@ -252,7 +252,7 @@ func (o Options) check() error {
 		if err := o.VAD.Check(); err != nil {
 			wrong(true, "VAD", true, err.Error())
 		}
-		wrong(len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}), "VAD", true, "cannot be combined with spans of the clip")
+		wrong(len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}), "VAD", nil, "voice detection cannot be combined with parts of the sound")
 	}
 	if o.Speakers != nil {
 		if err, ok := errors.AsType[*OptionError](o.Speakers.Check()); ok {

@@ -70,7 +70,7 @@ func TestOtherPrograms(t *testing.T) {
 	for args, want := range map[string]string{
 		"--batched True --batch_size 8": "", "--vad_filter True": "", "--vad_filter False": "", "--print_progress True": "", "-t 2": "", "-vt 0.5": "",
 		"-ojf": "", "--output-json-full": "", "-np": "", "--vad_filter=maybe": "want auto, on or off",
-		"-d 4000": "no flag -d: use --clip-timestamps START,END", "-p 4": "--chunked", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
+		"-p 4": "--chunked", "-vspd 250": "--vad-threshold", "-debug": "--log-level debug",
 		"--device cuda": "--device: want auto or cpu; leave it out", "-fp": "leave it out", "-z": "no flag -z; if it is another program's, leave it out",
 		"--fp16 False --device cpu --compute_type float32 --print_colors=False --verbose False --hf_token x": "",
 		"-ng -nt -sow -ml 20 -mc -1 -nf -tr -p 1 -dev 0":                                                     "", "--patience 1.0 --beam_size None": "", "--compute_type int4": "int8_float32; leave it out, or use --precision",
@@ -116,7 +116,15 @@ func TestValueAfterSpace(t *testing.T) {
 		"-- --vad off":                       "transcribe -- --vad off",
 		"serve --check true":                 "serve --check=true",
 		"--max_len 20 -sow a.wav --compute_type INT8": "transcribe --max-line-width=20 --max-line-count=1 a.wav --precision=int8",
-		"-ml 1 -- -tr": "transcribe --max-words-per-line=1 -- -tr",
+		"-ml 1 -- -tr":                      "transcribe --max-words-per-line=1 -- -tr",
+		"-ot 1500 -d 4000 a.wav":            "transcribe --clip-timestamps=1.5,5.5 a.wav",
+		"--duration=250 a.wav --offset_t 0": "transcribe --clip-timestamps=0,0.25 a.wav",
+		"-ot 90000 a.wav -d 0":              "transcribe --clip-timestamps=90 a.wav",
+		"-ot 1s a.wav":                      "transcribe --clip-timestamps=1s, a.wav",
+		"serve --host 0.0.0.0 --port 8080 -t 4 -fa --convert": "serve --listen=0.0.0.0:8080 --t 4",
+		"serve --port=80":      "serve --listen=127.0.0.1:80",
+		"serve --host ::1 -tr": "serve --listen=[::1]:8000 -tr",
+		"--port 80 a.wav":      "transcribe --port 80 a.wav",
 	} {
 		if got := strings.Join(commandLine(newRoot(cli.Env{}), strings.Fields(args)), " "); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)

@@ -128,18 +128,19 @@ func commandLine(root *cobra.Command, args []string) []string {
 	var printed string // a flag for a format
 	args = withCommand(root, args)
 	cmd, _, _ := root.Find(args)
+	reads := cli.IsReader(cmd)
 	for i := 0; i < len(args); i++ {
 		arg, last := args[i], len(out)-1
 		format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]
 		name := strings.TrimLeft(arg, "-")
 		here, _ := cli.Elsewhere(name)
-		ours, n := cli.Equivalent(args[i:])
+		ours, n := cli.Equivalent(cmd, args[i:])
 		switch {
 		case arg == "--":
 			out = append(out, args[i:]...)
 			i = len(args)
 			continue
-		case n > 0 && args[0] == "transcribe":
+		case n > 0 && reads:
 			out = append(out, ours...)
 			i += n - 1
 			continue
@@ -147,7 +148,7 @@ func commandLine(root *cobra.Command, args []string) []string {
 			continue // whisper.cpp names recordings so
 		case format != "":
 			arg, printed = "--output-format="+format, arg
-		case here != "" && arg[0] == '-' && args[0] == "transcribe":
+		case here != "" && arg[0] == '-' && reads:
 			arg = "--" + name
 		case last >= 0 && cli.IsValue(cmd.Flags(), out[last], arg):
 			out[last] += "=" + arg
@@ -155,8 +156,8 @@ func commandLine(root *cobra.Command, args []string) []string {
 		}
 		out = append(out, arg)
 	}
-	if len(out) > 0 && out[0] == "transcribe" {
-		out = cli.JoinSpeakers(out)
+	if reads {
+		out = cli.Join(out)
 	}
 	isDirectory := func(arg string) bool { return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "--output-dir") }
 	if printed != "" && !slices.ContainsFunc(out, isDirectory) {

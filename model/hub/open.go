@@ -159,12 +159,14 @@ func (e *NameError) Error() string {
 	if size, language, ok := strings.Cut(known, "."); ok && len(language) == 2 && language != "en" {
 		known = size // only English has models of its own
 	}
-	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ")
-		if isWeights(e.Name) {
-			text += ", which Verity downloads"
-		}
-		return text + "?"
+	_, embedded := model.EmbeddedModel(known)
+	switch near := wer.Nearest(known, AllNames()); {
+	case embedded && isWeights(e.Name):
+		return text + "; use the name " + known + ": that model is built in"
+	case slices.Contains(near, known) && isWeights(e.Name):
+		return text + "; use the name " + known + ": Verity downloads that model"
+	case len(near) > 0:
+		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if filepath.IsAbs(e.Name) {
 		return text // no name

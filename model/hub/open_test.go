@@ -44,7 +44,7 @@ func TestNameError(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; want the path of a checkpoint",
-		"models/ggml-base.en.bin": "there is no such directory or file; did you mean base.en", "models/ggml-small-q5_1.bin": "; did you mean small",
+		"models/ggml-base.en.bin": "there is no such directory or file; use the name base.en: Verity downloads that model", "models/ggml-small-q5_1.bin": "; use the name small: Verity",
 		"models/ggml-x.bin": "there is no such directory or file; want the path of a checkpoint", "there/is.PT": "there is no such directory or file; want",
 		"models/mine": "is a path, not a published model", "mine/x": "is a path, not a published model", "models/small": "; did you mean small",
 		"": `model "": there is no such directory or file`,

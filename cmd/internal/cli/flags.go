@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -270,7 +272,7 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 		return NoArgs(c, args)
 	}
 	typed, hint := advice(c, hyphens, name)
-	if hint == "" && isReader(c) {
+	if hint == "" && IsReader(c) {
 		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
 	}
 	if strings.HasPrefix(hint, ": want ") { // another value is known
@@ -279,8 +281,10 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
 }
 
-// isReader reports whether a command does the work of the other programs.
-func isReader(c *cobra.Command) bool { return c.Name() == "transcribe" || c.Name() == "watch" }
+// IsReader reports whether a command does the work of the other programs and their servers.
+func IsReader(c *cobra.Command) bool {
+	return slices.Contains([]string{"transcribe", "watch", "listen", "serve"}, c.Name())
+}
 
 // advice returns a flag that a command does not have as it was typed, and what does its work; empty if nothing does.
 func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
@@ -299,7 +303,7 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		}
 	}
 	switch here, there := Elsewhere(name); {
-	case here != "" && isReader(c):
+	case here != "" && IsReader(c) && hasAll(c, here):
 		if values := accepted(name); len(values) > 0 && strings.HasPrefix(here, "leave") {
 			here = "want " + show.JoinOr(values) + "; " + here
 		}
@@ -311,8 +315,6 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		hint = "; " + strings.Join(having, " and ") + " have it"
 	case (name == "out" || name == "o") && c.Flags().Lookup("json") != nil:
 		hint = "; use --json > FILE"
-	case c.Name() == "serve" && (name == "port" || name == "host"):
-		hint = "; use --listen HOST:PORT"
 	case name == "split" && c.Flags().Lookup("dataset") != nil:
 		hint = ": use --dataset PATH:SPLIT"
 	case c.Name() == "report":
@@ -321,10 +323,10 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	return typed, hint
 }
 
-// accepted returns the values of another program's flag that equivalents has.
+// accepted returns the values of another program's flag that others has.
 func accepted(name string) (values []string) {
 	name = strings.ReplaceAll(name, "_", "-")
-	for key := range equivalents {
+	for key := range others {
 		flag, value, _ := strings.Cut(key, "=")
 		if (flag == name || flag == "-"+name) && value != "" && value != "*" {
 			values = append(values, value)
@@ -339,10 +341,39 @@ var goTypes = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
 }
 
-// elsewhere are flags of whisper, whisper.cpp, faster-whisper and whisperX, under the flag that means the same or, if there is
-// none, under what an error advises. Flags without a use here are not among them, except short ones that would be read as
-// one of ours with its value.
-var elsewhere = byName(map[string]string{
+// others are flags of whisper, whisper.cpp, faster-whisper, whisperX and their servers, alone or with a value (* is any), under
+// what stands for them here: our flags, which begin with hyphens (DIRECTORY and NAME are the parts of a path; for [0] and [1], see
+// pairs); nothing, if they ask for what Verity does anyway; a flag that takes the same values; or what an error advises. Flags
+// without a use here are not among them, except short ones that would be read as one of ours with its value.
+var others = byName(map[string]string{
+	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
+		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +
+		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
+		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
+		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
+		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
+		"-et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01 " +
+		"convert -nc no-context -nlp no-language-probabilities inference-path=/inference inference-path=/v1/audio/transcriptions",
+
+	"--audio-context=all":                      "-ac=0 audio-ctx=0",
+	"--clip-timestamps[0]=*":                   "-ot=* offset-t=*",
+	"--clip-timestamps[1]=*":                   "-d=* duration=*",
+	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
+	"--listen[0]=*":                            "host=*",
+	"--listen[1]=*":                            "port=*",
+	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
+	"--max-words-per-line=1":                   "-ml=1 max-len=1",
+	"--precision=f16":                          "compute-type=float16",
+	"--precision=f32":                          "compute-type=float32",
+	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
+	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
+	"--progress=always":                        "-pp",
+	"--speakers[0]=*":                          "min-speakers=*",
+	"--speakers[1]=*":                          "max-speakers=*",
+	"--speakers=voice":                         "diarize tinydiarize -tdrz",
+	"--task=translate":                         "-tr translate",
+	"--temperature-increment-on-fallback=none": "-nf no-fallback",
+
 	"audio-context": "audio-ctx -ac", "batch": "batch-size", "beam-size": "-bs", "best-of": "-bo", "chunked": "batched",
 	"initial-prompt": "prompt", "logprob-threshold": "logprob-thold -lpt", "model": "model-directory",
 	"no-speech-threshold": "no-speech-thold -nth", "offline": "local-files-only model-cache-only", "precision": "to",
@@ -352,11 +383,10 @@ var elsewhere = byName(map[string]string{
 
 	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev",
 	"use --log-level debug": "debug-mode -debug", "leave it out: --quiet and --stats say how much is printed": "verbose",
-	"leave it out": "fp16 -fp -fa -ls log-score -on -oved -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
+	"leave it out": "fp16 -fp -ls log-score -on -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
 		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
 	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
 	"use --chunked for one long file, --batch for several": "processors -p",
-	"use --clip-timestamps START,END, in seconds":          "duration -d offset-t -ot",
 	"leave it out: context is not limited":                 "max-context -mc",
 	"leave it out, or use --precision":                     "compute-type",
 	"use --subtitles":                                      "segment-resolution",
@@ -364,39 +394,16 @@ var elsewhere = byName(map[string]string{
 		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
 	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
 	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
-	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
+	"use verity listen":                          "live-input-device live-transcribe live-volume-threshold",
+	"leave it out: paths and the page are fixed": "inference-path request-path public", "set TMPDIR instead": "tmp-dir",
 })
 
-// equivalents are flags of those programs with their values (* is any, and DIRECTORY and NAME are its parts if it is a path),
-// under what has their effect here. Those under "" have none: they ask for what Verity does anyway.
-var equivalents = byName(map[string]string{
-	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
-		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +
-		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
-		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
-		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
-		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
-		"-ot=0 offset-t=0 -d=0 duration=0 -et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01",
-
-	"--audio-context=all":                      "-ac=0 audio-ctx=0",
-	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
-	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
-	"--max-words-per-line=1":                   "-ml=1 max-len=1",
-	"--precision=f16":                          "compute-type=float16",
-	"--precision=f32":                          "compute-type=float32",
-	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
-	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
-	"--progress=always":                        "-pp",
-	"--speakers=*-":                            "min-speakers=*",
-	"--speakers=-*":                            "max-speakers=*",
-	"--speakers=voice":                         "diarize tinydiarize -tdrz",
-	"--task=translate":                         "-tr translate",
-	"--temperature-increment-on-fallback=none": "-nf no-fallback",
-})
+// isOurs reports whether a row of others consists of our flags, or of none.
+func isOurs(row string) bool { return row == "" || strings.HasPrefix(row, "--") }
 
 // Equivalent returns what has the effect of the flag of another program that begins args, and of how many of them it
-// consists: none if that is no such flag.
-func Equivalent(args []string) (ours []string, n int) {
+// consists: none if that is no such flag, or if a command has no flag for it.
+func Equivalent(c *cobra.Command, args []string) (ours []string, n int) {
 	name, value, attached := strings.Cut(args[0], "=")
 	short, is := strings.CutPrefix(name, "-")
 	name = strings.ReplaceAll(strings.TrimPrefix(short, "-"), "_", "-")
@@ -405,9 +412,9 @@ func Equivalent(args []string) (ours []string, n int) {
 	}
 	for _, name := range []string{"-" + name, name} {
 		for _, key := range []string{name + "=" + strings.ToLower(value), name + "=*", name} {
-			text, known := equivalents[key]
+			text, known := others[key]
 			switch {
-			case !is || !known || key == name && attached || key != name && !attached && n == 1:
+			case !is || !known || !isOurs(text) || !hasAll(c, text) || key == name && attached || key != name && !attached && n == 1:
 			case key == name:
 				return strings.Fields(text), 1
 			default:
@@ -423,21 +430,60 @@ func Equivalent(args []string) (ours []string, n int) {
 	return nil, 0
 }
 
-// JoinSpeakers makes one option of whisperX's --diarize, --min_speakers and --max_speakers, as Equivalent returns them.
-func JoinSpeakers(args []string) []string {
-	least, most, both := "1", strconv.Itoa(diarize.MaxSpeakers), false
-	rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-		from, to, bounded := strings.Cut(strings.TrimPrefix(arg, "--speakers="), "-")
-		if !strings.HasPrefix(arg, "--speakers=") || !bounded || from != "" && to != "" {
-			return arg == "--speakers=voice"
+// hasAll reports whether a command has all flags that a row of others names.
+func hasAll(c *cobra.Command, row string) bool {
+	for word := range strings.FieldsSeq(row) {
+		name, is := strings.CutPrefix(word, "--")
+		if end := strings.IndexAny(name, "=[,:"); end >= 0 {
+			name = name[:end]
 		}
-		least, most, both = cmp.Or(from, least), cmp.Or(to, most), true
-		return true
-	})
-	if !both {
-		return args
+		if (is || name == row) && c.Flags().Lookup(name) == nil || word == "-f" && c.Flags().ShorthandLookup("f") == nil {
+			return false
+		}
 	}
-	return slices.Insert(rest, 1, "--speakers="+least+"-"+most)
+	return true
+}
+
+// pairs make one value of two flags of other programs, which may be empty.
+var pairs = map[string]func(first, second string) string{
+	"clip-timestamps": func(offset, duration string) string { // in milliseconds
+		from, err := strconv.ParseFloat(cmp.Or(offset, "0"), 64)
+		length, err2 := strconv.ParseFloat(cmp.Or(duration, "0"), 64)
+		switch {
+		case cmp.Or(err, err2) != nil:
+			return offset + "," + duration // an error of this flag
+		case length == 0:
+			return number(from / 1000)
+		}
+		return number(from/1000) + "," + number((from+length)/1000)
+	},
+	"listen": func(host, port string) string {
+		return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), cmp.Or(port, "8000"))
+	},
+	"speakers": func(least, most string) string {
+		return cmp.Or(least, "1") + "-" + cmp.Or(most, strconv.Itoa(diarize.MaxSpeakers))
+	},
+}
+
+// Join joins the pairs among the arguments of a command as Equivalent returns them. whisperX's --diarize goes with its numbers.
+func Join(args []string) []string {
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		var values [2]string
+		rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+			flag, value, _ := strings.Cut(arg, "=")
+			for i := range values {
+				if flag == fmt.Sprintf("--%s[%d]", name, i) {
+					values[i] = value
+					return true
+				}
+			}
+			return arg == "--speakers=voice" && name == "speakers"
+		})
+		if values != [2]string{} {
+			args = slices.Insert(rest, 1, "--"+name+"="+pairs[name](values[0], values[1]))
+		}
+	}
+	return args
 }
 
 // byName turns a table of names around: from each name to its row.
@@ -455,10 +501,13 @@ func byName(table map[string]string) map[string]string {
 // a flag without a use here.
 func Elsewhere(name string) (here, typed string) {
 	typed, name = "--"+name, strings.ReplaceAll(name, "_", "-")
-	if here = elsewhere["-"+name]; here != "" {
+	if here = others["-"+name]; !isOurs(here) {
 		return here, "-" + name
 	}
-	return elsewhere[name], typed
+	if here = others[name]; isOurs(here) {
+		here = ""
+	}
+	return here, typed
 }
 
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be another program's.

@@ -1,11 +1,13 @@
 package text
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -38,21 +40,39 @@ func openBrowser(address string) {
 	}
 }
 
+// isVerity reports whether Verity answers at the address of a flag.
+func isVerity(flag, address string) bool {
+	if flag != "wyoming" {
+		return runningAt(address) != ""
+	}
+	conn, err := dial(address)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	fmt.Fprintln(conn, `{"type":"describe"}`)
+	info, _ := io.ReadAll(conn) // until the deadline
+	return bytes.Contains(info, []byte("verity"))
+}
+
+// dial connects to an address of a flag.
+func dial(address string) (net.Conn, error) {
+	if path, unix := strings.CutPrefix(address, unixPrefix); unix {
+		return net.Dial("unix", path)
+	}
+	return net.DialTimeout("tcp", reachableAt(address), 2*time.Second)
+}
+
 // runningAt returns where Verity answers at an address of --listen, over HTTP or HTTPS; empty if it does not.
 func runningAt(address string) string {
-	path, unix := strings.CutPrefix(address, unixPrefix)
 	host := reachableAt(address)
-	if unix {
+	if strings.HasPrefix(address, unixPrefix) {
 		host = "socket"
 	}
 	t := &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // nothing is sent, and the certificate is for another name
-		DialContext: func(ctx context.Context, network, dialled string) (net.Conn, error) {
-			if unix {
-				network, dialled = "unix", path
-			}
-			return new(net.Dialer).DialContext(ctx, network, dialled)
-		},
+		DialContext:     func(context.Context, string, string) (net.Conn, error) { return dial(address) },
 	}
 	defer t.CloseIdleConnections()
 	for _, scheme := range []string{"http://", "https://"} {

@@ -180,7 +180,7 @@ func (s *serveCommand) listenAndServe(ctx context.Context, secure *tls.Config, l
 }
 
 // listenAll opens the addresses of the flags. It has none for --listen if the server that runs there shows its page instead,
-// or with --check, when the server that is to be restarted has the address: Verity answers there.
+// and with --check none where Verity answers.
 func (s *serveCommand) listenAll() (map[string]net.Listener, error) {
 	all := map[string]net.Listener{}
 	for flag, address := range map[string]string{"listen": s.address, "wyoming": s.wyoming, "metrics": s.metrics} {
@@ -189,7 +189,7 @@ func (s *serveCommand) listenAll() (map[string]net.Listener, error) {
 		}
 		l, err := listen(flag, address)
 		switch {
-		case s.check && errors.Is(err, errOccupied) && runningAt(s.address) != "": // all of them are of that server
+		case s.check && errors.Is(err, errOccupied) && isVerity(flag, address): // the server that is to be restarted
 			continue
 		case err != nil && flag == "listen" && !s.check:
 			return all, s.secondStart(err)

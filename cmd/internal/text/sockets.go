@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -96,7 +95,7 @@ func reachable(address, example string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("want host:port, as %s, or unix:PATH", example)
 	}
-	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
+	if _, err := net.LookupPort("tcp", port); err != nil {
 		return false, errors.New("the port must be from 0 to 65535")
 	}
 	ip := net.ParseIP(host)
