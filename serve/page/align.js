@@ -71,6 +71,24 @@ function share(words, start, end, speaker, cue) {
   }
 }
 
+const few = 12; // words after which a mark is missed; after twice as many, the end of a sentence
+const ending = /[.?!…。？！]["'\p{Pe}\p{Pf}]*$/u, marked = /[.?!…。？！,;:、，—–]["'\p{Pe}\p{Pf}]*$/u, tail = text => /[^\p{L}\p{N}]*$/u.exec(text)[0];
+
+// punctuated gives paragraphs, where they have no mark for long, those of another text that has the same words there.
+export function punctuated(paragraphs, other) {
+  const said = list => list.flatMap((p, n) => p.words.map(w => ({...w, n, text: p.text.substr(w.at, w.length)}))), words = said(paragraphs), others = said(other), texts = paragraphs.map(p => p.text);
+  const same = new Map(match(words.map(w => key(w.text)), others.map(w => key(w.text)))), goesOn = k => same.get(k) === same.get(k - 1) + 1;
+  for (let end = words.length, begin; end > 0; end = begin) { // the stretch up to a mark; from the last, so that places stay right
+    for (begin = end - 1; begin > 0 && !marked.test(words[begin - 1].text);) begin--;
+    for (let k = end - 2, ends = end - begin > 2 * few; end - begin > few && k >= begin; k--) {
+      if (!same.has(k)) continue;
+      const {n, at, length, text} = words[k], j = same.get(k), theirs = others[j].text, letters = !j || ending.test(others[j - 1].text) && !(ends && goesOn(k)) ? text : theirs;
+      texts[n] = texts[n].slice(0, at) + letters.slice(0, letters.length - tail(letters).length) + (ending.test(theirs) && !(ends && goesOn(k + 1)) ? "" : tail(theirs)) + texts[n].slice(at + length);
+    }
+  }
+  return rewrite(paragraphs, texts);
+}
+
 // equalEnds returns how many elements two lists or texts have in common at the beginning, and how many of the rest at the end.
 export function equalEnds(a, b, equal = (x, y) => x === y) {
   const n = Math.min(a.length, b.length);

@@ -18,20 +18,22 @@ export class Failure extends Error {
 }
 
 const sentences = {
-  invalid_api_key: ["An API key is needed here. Type it in the settings.", "key"],
+  invalid_api_key: ["Verity wants an API key here. Ask whoever runs Verity for it, and type it in the settings.", "key"],
   uploads_full: ["Verity has no room for more files at the moment. Try again in a minute."],
-  rate_limit_exceeded: ["Verity is busy. Try again in a minute."],
-  host: ["Verity does not accept this page under this address. Open the one that the terminal shows."],
+  rate_limit_exceeded: ["Too many others use Verity at the moment. Try again in a minute."],
+  host: ["Verity does not answer at this address. Open the address that its terminal shows."],
 };
 
-const languageRefused = ["The model does not know this language. Choose another in the settings.", "settings"];
+const languageRefused = ["The model does not know this language. Choose another, or “Detect”.", "settings"];
 const byParam = {
   language: languageRefused,
   "session.audio.input.transcription.language": languageRefused,
-  model: ["This model cannot translate. Choose “as spoken” in the settings.", "settings"],
-  speakers: ["Speakers cannot be told apart here. Choose “Do not tell them apart” in the settings.", "settings"],
-  prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
+  model: ["This model cannot translate. Choose the text “as spoken”.", "settings"],
+  speakers: ["Speakers cannot be told apart here. Choose “Do not tell them apart”.", "settings"],
+  prompt: ["The names and terms cannot be used. Write fewer, with commas between them.", "settings"],
 };
+
+const byStatus = {408: "The upload was too slow or was interrupted. Try again.", 503: "Verity is starting, stopping, or too slow with this file. Try again in a minute."};
 
 // withFFmpeg are the files that Verity reads where ffmpeg is installed, and install returns the command that does that.
 const withFFmpeg = /MP4|QuickTime|AAC|AMR|AIFF|Sun AU|Core Audio|Ogg|Matroska/;
@@ -42,33 +44,32 @@ const install = () => /Win/.test(navigator.platform) ? "winget install Gyan.FFmp
 function unreadable(message) {
   const [, kind] = /\b(?:got|is) (an? [^,;:]*?)(?: that ffmpeg|[,;:]|$)/.exec(message) || [];
   if (kind === "a text file") return "This is a text file, not sound.";
-  if (/is empty/.test(message)) return "This file is empty.";
-  if (/no audio track/.test(message)) return "There is no sound in this file.";
+  if (/is empty/.test(message)) return "This file is empty. Record or copy it again.";
+  if (/no audio track/.test(message)) return "This video has no sound.";
   if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
-  if (!kind || /no known format/.test(kind)) return "There is no sound in this file that Verity knows. Perhaps it is damaged, or not what its name says.";
+  if (!kind || /no known format/.test(kind)) return "Verity finds no sound in this file. It may be damaged: copy it again, or save it as MP3 where it was made.";
   if (!withFFmpeg.test(kind) || /ffmpeg cannot/.test(message)) return `Verity cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.`;
-  return `This is ${kind}, which needs ffmpeg. ` + (home ? `Type ${install()} in a terminal, then start Verity in a new terminal, and try again.` : "It must be installed where Verity runs.");
+  return `This is ${kind}, which needs ffmpeg. ` + (home ? `Type ${install()} in a terminal, then start Verity in a new terminal, and try again.` : "Ask whoever runs Verity to install it.");
 }
 
 // explain turns an error of the API into a Failure.
 export function explain(problem, status) {
-  const known = problem && sentences[problem.code === "origin" ? "host" : problem.code];
+  const {code, param, message = ""} = problem || {}, known = sentences[code === "origin" ? "host" : code], [, most] = / than ([^,:]*)/.exec(message) || [];
   if (known) return new Failure(...known);
-  if (problem && problem.code === "invalid_audio") {
-    const why = unreadable(problem.message);
+  if (code === "invalid_audio") {
+    const why = unreadable(message);
     return new Failure(why, /ffmpeg/.test(why) ? "ffmpeg" : "file"); // with it, the same file can be tried again
   }
-  if (problem && problem.param === "align") return new Failure(problem.message.replace(/^align: ./, s => s.at(-1).toUpperCase()) + ".", "text");
-  if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
-  if (status === 502 || problem && /is shutting down/.test(problem.message)) return unreachable();
-  if (status === 413) return new Failure("This file is longer or larger than Verity accepts. Cut it into parts, or start Verity with --max-audio and --max-upload.", "file");
-  if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
-  if (status === 503) return new Failure("Verity is starting, stopping, or took too long. Try again soon.");
-  if (status >= 500) return new Failure("Verity failed. Try again; the terminal where it runs says why.");
-  return new Failure(problem && problem.message ? problem.message : "This page does not understand the answer of Verity. Reload the page.");
+  if (param === "align") return new Failure(message.replace(/^align: ./, s => s.at(-1).toUpperCase()) + ".", "text");
+  if (/ of a transcript/.test(message)) return new Failure("There is no text with times in this file. Choose JSON, SRT or VTT that Verity or another program made from speech.");
+  if (byParam[param]) return new Failure(...byParam[param]);
+  if (status === 502 || /is shutting down/.test(message)) return unreachable();
+  if (code === "audio_too_long") return new Failure(`This recording is longer than ${most}, the limit here. Cut it into parts, or start Verity with a larger --max-audio.`, "file");
+  if (status === 413 || code === "file_too_large") return new Failure(`This file is larger than ${most ? most + ", the limit here" : "Verity allows"}. Save it as MP3, which is ten times smaller than WAV, or start Verity with a larger --max-upload.`, "file");
+  return new Failure(byStatus[status] || (status >= 500 ? "Verity failed at this. Try again; the terminal where it runs says why." : message || "This page does not know the answer of Verity, which may be newer. Reload the page."));
 }
 
-export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Is it running?"), "server");
+export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Check your network, and that it runs there."), "server");
 
 export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
 
@@ -84,7 +85,7 @@ export async function request(path, options) {
   if (r.ok) return r;
   const answer = await r.json().catch(() => null);
   const key = options && options.headers && options.headers.Authorization;
-  if (key && r.status === 401) throw new Failure("This API key is not known here. Check it in the settings.", "key");
+  if (key && r.status === 401) throw new Failure("Verity does not know this API key. Type it again in the settings.", "key");
   throw explain(answer && answer.error, r.status);
 }
 

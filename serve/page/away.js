@@ -15,7 +15,7 @@ export function lose(job) {
   else {
     if (job.kept) restore(job, true);
     else Object.assign(job, part ? {state: "done", lost: "cut", resume: goesOn ? "rest" : ""} : {state: "failed"});
-    job.error = goesOn ? "" : `Verity ended ${mostLosses} times at this recording. The terminal where it ran may say why.`;
+    job.error = goesOn ? "" : `Verity ended ${mostLosses} times while it worked on this recording. The terminal where it ran may say why.`;
     release(job);
   }
   save(job);

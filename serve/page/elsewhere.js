@@ -1,4 +1,5 @@
 // What other tabs change, shown in this one.
+import {versionsAt} from "./formats.js";
 import {jobs, on} from "./jobs.js";
 import * as store from "./store.js";
 import {merge, working} from "./tabs.js";
@@ -30,7 +31,7 @@ async function update(id) {
 // merged says what became of a recording that was changed in two tabs.
 export function merged(job, both) {
   if (working(job) && !job.unlock) job.state = "elsewhere";
-  if (both) announce(`“${job.name}” was also changed in another tab. That text is kept as a version, in the menu of the language.`, {bad: true});
+  if (both) announce(`“${job.name}” was also changed in another tab. That text is in the ${versionsAt}.`, {bad: true});
   else on.text(job);
   on.changed(job);
 }

@@ -58,6 +58,8 @@ export const about = job => [new Date(job.created).toLocaleDateString(undefined,
 // losses names what a recording lacks.
 export const losses = {cut: "cut off", stopped: "stopped", damaged: "damaged", short: "cut short", silent: "no speech"};
 
+export const versionsAt = "menu with the language, at the top right"; // where other versions of a text are
+
 export const languageName = name => name ? name[0].toUpperCase() + name.slice(1) : "";
 
 const number = t => Math.round(t * 1000) / 1000;

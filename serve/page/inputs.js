@@ -10,7 +10,7 @@ export async function listen(source, microphone) {
   } catch (e) {
     stop(streams);
     throw new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
-      e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it.");
+      e.name === "NotFoundError" ? "No microphone was found. Plug one in, then press Record." : "The microphone cannot be used. Close other programs that may use it, then press Record.");
   }
   return streams;
 }

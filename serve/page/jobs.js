@@ -1,9 +1,10 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
+import {punctuated} from "./align.js";
 import {Failure, transcribe} from "./api.js";
 import {away, lose, mostLosses} from "./away.js";
 import * as elsewhere from "./elsewhere.js";
 import {remember, stateOf, versionOf} from "./history.js";
-import {short, titleOf} from "./formats.js";
+import {short, titleOf, versionsAt} from "./formats.js";
 import {append, capital, withSpeakers} from "./paragraphs.js";
 import * as settings from "./settings.js";
 import {checkRoom, sound, storeSounds} from "./sound.js";
@@ -67,7 +68,7 @@ async function interrupted(job) {
   Object.assign(job, {state: live || last ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : "cut", peaks: live ? null : job.peaks, resume: !sound ? "" : live ? "sound" : !goesOn ? "" : job.kept ? "again" : "rest", kept: false});
   if (!job.duration && last) job.duration = last.words[last.words.length - 1].end;
   job.left = live; // unstored: the user may want to go on
-  if (job.state === "stopped") job.error = "the page was closed before this was done";
+  if (job.state === "stopped") job.error = "The page was closed before this was done.";
   store.save(job);
 }
 
@@ -99,7 +100,7 @@ export function add(list) {
   const added = [...list].map((file, i) => create({name: titleOf(file), file, kind: file.type, created, state: "new", place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
   jobs.unshift(...added);
   for (const job of added) save(job);
-  storeSounds(added);
+  if (added.length) storeSounds(added);
   return added;
 }
 
@@ -164,7 +165,8 @@ export async function next() {
       working = null;
       return lose(job);
     }
-    Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
+    Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : `This page failed (${e.message}). Reload it and try again.`, remedy: e.remedy || ""});
+    if (e.remedy === "file") job.name = job.file?.name || job.name; // its ending may say why
     if (kept) restore(job, stopped);
     else if (from || job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? "stopped" : "cut", remedy: ""});
     if (!stopped) on.failed(e, job);
@@ -193,13 +195,13 @@ function finished(job) {
   const same = fresh && job.paragraphs === former.paragraphs, corrected = fresh && (job.editing || !same); // while it was written again
   if (fresh && !found.length) {
     restore(job, true);
-    return announce(`${job.name}: no speech was found. The text stays as it is.`);
+    return announce(`“${job.name}”: no speech was heard this time. The text stays as it is.`);
   }
   if (corrected && !apart) {
     const version = {...versionOf(stateOf(job)), paragraphs: found, names: null, live: false, edited: false};
     restore(job, true);
     job.versions = [...job.versions || [], version];
-    return announce(`${job.name}: ${same ? "you are editing the text, so it stays" : "your corrected text stays"}. The new one is a version, in the menu of the language.`);
+    return announce(`“${job.name}”: ${same ? "you are editing the text" : "you have corrected the text"}, so it stays. The new one is in the ${versionsAt}.`);
   }
   if (!apart) Object.assign(job, {missed: false, live: job.live && !!(fresh || job.from)});
   if (fresh) {
@@ -211,8 +213,11 @@ function finished(job) {
     remember(job, {...former, ...fresh && {paragraphs: job.paragraphs}});
     job.edited = (!fresh || apart) && (!!former.edited || corrected);
   }
+  if (former?.live && found.length) {
+    found = punctuated(found, former.paragraphs);
+    found[0].text = capital(found[0].text); // as the live text has it
+  }
   job.paragraphs = found;
-  if (former && former.live && found.length) found[0].text = capital(found[0].text); // as the live text has it
   if (!found.length && !job.lost) job.lost = "silent";
   if (fresh || named) show();
   if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."), {quiet: true});
@@ -223,7 +228,7 @@ function finished(job) {
 export function restore(job, stopped) {
   const why = job.error, {name, paragraphs, names, versions, edited, highlights} = job;
   Object.assign(job, job.former, {name, paragraphs, names, versions, edited, highlights});
-  if (!stopped) announce(why + " The text stays as it was.", {bad: true});
+  if (!stopped) announce(`“${name}”: ${why} The text stays as it was.`, {bad: true});
 }
 
 const fixed = job => /-->/.test(job.options.align); // subtitles that are given stay as they are
@@ -237,34 +242,22 @@ function event(job, e) {
     save(job, true);
   };
   job.uploading = false;
-  switch (e.type) {
-    case "reading":
-      job.note ||= e.warning;
-      break;
-    case "waiting":
-      job.before = e.before;
-      break;
-    case "verity.progress":
-      job.before = null;
-      job.progress = e.total > 0 ? e.done / e.total : 1;
-      job.duration = e.total;
-      job.stage = e.stage;
+  if (e.type === "transcript.text.delta") return job.logprobs = e.logprobs; // of the segment that follows
+  ({
+    reading: () => { job.note ||= e.warning; },
+    waiting: () => { job.before = e.before; },
+    "verity.progress": () => {
+      Object.assign(job, {before: null, progress: e.total > 0 ? e.done / e.total : 1, duration: e.total, stage: e.stage});
       job.first ??= {at: performance.now(), progress: job.progress};
-      break;
-    case "verity.segment":
-      add(e);
-      break;
-    case "transcript.text.delta":
-      job.logprobs = e.logprobs; // of the segment that follows
-      return;
-    case "transcript.text.segment":
-      if (job.options.speakers) append(job.named ||= [], {...e, logprobs: job.logprobs, fixed: fixed(job)}); // all come at the end
-      else add({...e, logprobs: job.logprobs, fixed: fixed(job)});
+    },
+    "verity.segment": () => add(e),
+    "transcript.text.segment": () => {
+      const segment = {...e, logprobs: job.logprobs, fixed: fixed(job)};
+      if (job.options.speakers) append(job.named ||= [], segment); else add(segment); // with speakers, all come at the end
       delete job.logprobs;
-      break;
-    case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, damaged: e.damaged, differences: e.differences, lost: e.damaged ? "damaged" : e.truncated ? "short" : ""});
-  }
+    },
+    "transcript.text.done": () => Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, damaged: e.damaged, differences: e.differences, lost: e.damaged ? "damaged" : e.truncated ? "short" : ""}),
+  })[e.type]?.();
   on.changed(job);
 }
 

@@ -59,12 +59,7 @@ export class Live {
       this.job.missed = true; // the second text has the rest
       return this.end(null);
     }
-    let why = new Failure("Verity has no room for live sound at the moment. Try again in a minute.");
-    try {
-      await request("v1/models", {headers: headers(this.options.key)});
-    } catch (e) {
-      why = e;
-    }
+    const why = await request("v1/models", {headers: headers(this.options.key)}).then(() => new Failure("Too many others record at the moment. Try again in a minute."), e => e);
     if (this.over) return;
     if (why.remedy !== "server") return this.end(why);
     this.away();
@@ -85,41 +80,41 @@ export class Live {
   event(e) {
     const item = this.items.get(e.item_id);
     for (const x of [e, ...e.words || []]) if (x.start !== undefined) [x.start, x.end] = [x.start + this.base, x.end + this.base];
-    switch (e.type) {
-      case "session.created": return this.configure();
-      case "session.updated": return this.begin();
-      case "input_audio_buffer.speech_started":
+    ({
+      "session.created": () => this.configure(),
+      "session.updated": () => this.begin(),
+      "input_audio_buffer.speech_started": () => {
         this.hear(1);
         this.items.set(e.item_id, {end: e.audio_start_ms / 1000 + this.base, text: "", words: [], segments: []});
-        return;
-      case "conversation.item.input_audio_transcription.delta":
-        this.on.tentative("");
-        return this.delta(item, e);
-      case "conversation.item.input_audio_transcription.tentative":
-        return this.on.tentative(e.text, !item.text);
-      case "conversation.item.input_audio_transcription.segment":
-        if (e.speaker) item.segments.push(e);
-        return;
-      case "conversation.item.input_audio_transcription.completed":
-        this.divide(item);
-        if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3) {
-          const late = e.latency.median_ms > busyDelay ? e.latency.median_ms / 1000 : 0;
-          if (late !== (this.job.late || 0)) { this.job.late = late; this.on.changed(); }
-        }
-        // falls through
-      case "conversation.item.input_audio_transcription.failed":
-        this.hear(-1);
-        this.on.tentative("");
-        return this.endWhenDone();
-      case "error":
-        if (e.error.code === "input_audio_buffer_commit_empty") return;
-        if (this.why) return;
-        this.goesOn = e.error.type === "server_error"; // in another session
-        this.why = this.goesOn ? new Failure("Verity is shutting down. The text until then is kept.") : explain(e.error, 0);
-        if (!this.goesOn) this.mute(); // further sound would be ignored
-        if (!this.ready) this.end(this.why);
-    }
+      },
+      delta: () => { this.on.tentative(""); this.delta(item, e); },
+      tentative: () => this.on.tentative(e.text, !item.text),
+      segment: () => { if (e.speaker) item.segments.push(e); },
+      completed: () => { this.completed(item, e); this.done(); },
+      failed: () => this.done(),
+      error: () => this.refused(e.error),
+    })[e.type.replace("conversation.item.input_audio_transcription.", "")]?.();
+  }
+
+  completed(item, {language, latency}) {
+    this.divide(item);
+    if (language) this.job.language = language;
+    const late = latency?.median_ms > busyDelay ? latency.median_ms / 1000 : 0;
+    if (latency?.words > 3 && late !== (this.job.late || 0)) { this.job.late = late; this.on.changed(); }
+  }
+
+  done() {
+    this.hear(-1);
+    this.on.tentative("");
+    this.endWhenDone();
+  }
+
+  refused(error) {
+    if (error.code === "input_audio_buffer_commit_empty" || this.why) return;
+    this.goesOn = error.type === "server_error"; // in another session
+    this.why = this.goesOn ? new Failure("Verity was stopped during this recording. What was said until then is kept.") : explain(error, 0);
+    if (!this.goesOn) this.mute(); // further sound would be ignored
+    if (!this.ready) this.end(this.why);
   }
 
   // hear notes that an utterance begins, or with -1 has its text.

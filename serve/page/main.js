@@ -3,6 +3,7 @@ import {goHome, home, unreachable} from "./api.js";
 import {away, goOn, waitForServer} from "./away.js";
 import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
+import {titleOf} from "./formats.js";
 import * as captions from "./captions.js";
 import * as edit from "./edit.js";
 import * as highlights from "./highlights.js";
@@ -23,7 +24,7 @@ import * as store from "./store.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
-import {$, announce, closeMenus, failed, hide} from "./ui.js";
+import {$, announce, closeMenus, hide} from "./ui.js";
 
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
@@ -35,7 +36,7 @@ function choose(job, stay) {
   const found = list.pattern();
   pane.open(job).then(() => { if (found && found.test(job.searched || "") && job === pane.job() && ready()) edit.openFind($("filter").value.trim()); });
   if (!stay) view("text");
-  if (job.state === "failed" && failed()) hide(); // the pane says it
+  if (job.state === "failed") hide("bad"); // the pane says it
   refresh();
 }
 
@@ -69,16 +70,18 @@ function remove(some) {
 
 const leave = () => { if (history.state && history.state.view === "text") history.back(); else view("list"); };
 
-// addFiles opens files, or adds them. One of sound may be that of a text. With now, they begin at once, as while a recording is made,
-// whose text is read.
-async function addFiles(files, text, now = recording.current()) {
+const twin = file => jobs.jobs.find(j => j.sound === file.size && [file.name, titleOf(file)].includes(j.name));
+
+// addFiles opens files, or adds them; those that are in the list already only with again. One of sound may be that of a text. With now,
+// they begin at once, as while a recording is made, whose text is read.
+async function addFiles(files, text, now = recording.current(), again = false) {
   if (files.length === 1 && start.addScript(files[0])) return;
-  const {opened, others} = await opening.open([...files], text), fresh = others.length ? jobs.add(others) : [], waits = !now && fresh[0], added = [...opened, ...fresh];
+  const {opened, others} = await opening.open([...files], text), here = again ? [] : others.filter(twin), fresh = jobs.add(others.filter(f => !here.includes(f)));
+  const waits = !now && fresh[0], added = [...opened, ...fresh, ...here.map(twin)];
   if (now) jobs.begin(fresh);
   if (waits || added.length && !recording.current()) choose(waits || added[0], !waits && added.length > 1);
   if (waits) $("begin").focus({preventScroll: true});
-  const twin = waits && jobs.jobs.find(j => j !== waits && j.name === waits.name && j.sound === waits.file.size);
-  if (twin) announce(`“${twin.name}” is in the list already.`);
+  if (here.length) announce(here.length > 1 ? here.length + " of these files are in the list already." : `“${here[0].name}” is in the list already` + (pane.job() === twin(here[0]) ? ". Here it is." : "."), {act: ["Add it again", () => addFiles(here, null, now, true)]});
   refresh();
 }
 
@@ -113,7 +116,7 @@ function showFailure(e, job) {
 async function load() {
   try {
     await settings.load();
-    if (failed()) announce("");
+    hide("bad");
     if (pane.job()) pane.update(pane.job());
     goOn(); // also with what waited when the page was closed
   } catch (e) {
@@ -174,7 +177,7 @@ pane.connect({choose: chooseFiles, record, remove, changed: refresh});
 list.connect(refresh);
 const edited = (job, {undone, message} = {}) => {
   removed = false;
-  if (undone) hide(); // its message may offer to undo the same
+  if (undone) hide("undo"); // its message may offer to undo the same
   if (message) offerUndo(job, message);
   delete job.searched;
   job.resume = "";

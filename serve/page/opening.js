@@ -1,7 +1,7 @@
 // What was saved is opened again: texts as JSON, SRT and VTT, beside their sound, and backups of all recordings.
 import {Failure, headers, request} from "./api.js";
 import * as edit from "./edit.js";
-import {plain, titleOf} from "./formats.js";
+import {plain, titleOf, versionsAt} from "./formats.js";
 import {exchange, stateOf, versionOf} from "./history.js";
 import * as jobs from "./jobs.js";
 import {busy} from "./list.js";
@@ -22,7 +22,7 @@ export async function open(files, job) {
     try {
       if (/\.zip$/i.test(file.name)) opened.push(...await openBackup(file)); else opened.push(await openText(file, sounds, texts.length === 1));
     } catch (e) {
-      announce(`${file.name}: ${e instanceof Failure ? e.message : "This file is damaged."}`, {bad: true});
+      announce(`${file.name}: ${e instanceof Failure ? e.message : "This file is damaged. Copy or save it again."}`, {bad: true});
     }
   }
   const others = sounds.filter(f => {
@@ -57,13 +57,13 @@ async function openText(file, sounds, alone) {
     exchange(old, old.versions.length - 1);
     Object.assign(old, {state: "done", remedy: "", resume: ""}, highlights && {highlights}, !some && {versions: old.versions.slice(0, -1)});
     jobs.save(old);
-    announce(`${file.name} is open.` + (some ? " The text from before is a version, in the menu of the language." : ""));
+    announce(`${file.name} is open.` + (some ? ` The text from before is in the ${versionsAt}.` : ""));
     return old;
   }
   const job = jobs.create({...text, subtitled, highlights, name, state: "done", duration: answer.duration, note: withoutSound});
   jobs.jobs.unshift(job);
   if (sound) addSound(job, sounds.splice(sounds.indexOf(sound), 1)[0]); else jobs.save(job);
-  announce(`${file.name} is open${sound ? "" : ", without its sound: drop that too"}.`);
+  announce(`${file.name} is open${sound ? ", with its sound" : ". To hear it, drop its sound or video here too"}.`);
   return job;
 }
 
@@ -82,9 +82,9 @@ async function openBackup(file) {
     jobs.jobs.push(job);
     if (sound) await storeSounds([job]); else jobs.save(job);
   }
-  if (!back.length && !here) throw new Failure("There are no recordings of Verity in this archive.");
+  if (!back.length && !here) throw new Failure("This archive is no backup of this page. Unpack it, and drop the files that are in it.");
   jobs.jobs.sort((a, b) => b.created - a.created || a.id - b.id);
-  announce(`${back.length} ${back.length === 1 ? "recording is" : "recordings are"} back` + (here ? `; ${here} ${here === 1 ? "was" : "were"} here.` : "."));
+  announce(`${back.length} ${back.length === 1 ? "recording is" : "recordings are"} back` + (here ? `; ${here} ${here === 1 ? "was" : "were"} here already.` : "."));
   return back;
 }
 

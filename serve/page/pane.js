@@ -119,6 +119,8 @@ function showFacts(s, some) {
   $("redoLanguage").value = s.options && s.options.language || "";
   $("redoLanguage").parentElement.hidden = settings.languages().length < 2;
   $("redoTask").value = s.task;
+  $("redoSpeakers").replaceChildren(...[...$("speakers").options].map(o => o.cloneNode(true)));
+  for (const [id, option] of [["redoSpeakers", "speakers"], ["redoPrompt", "prompt"]]) $(id).value = (s.options || settings.options())[option] || "";
   $("redoTask").parentElement.hidden = $("tasks").hidden;
   $("missing").hidden = !(s.gaps && s.gaps.length) && s.lost !== "silent";
   $("everything").checked = false;
@@ -142,7 +144,7 @@ function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
   const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && ["cut", "stopped"].includes(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
-  const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `Verity cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
+  const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped before it had a text." : s.error ? s.error : s.resume && rest ? `Verity cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? s.options?.silence === false ? "No words were found, though all of the sound was tried." : "Nobody was heard to speak here. If somebody does, transcribe all of it, noise too." :
     improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : s.note === withoutSound ? "The sound of this text is not here." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
@@ -152,6 +154,7 @@ function showProblem(s, some) {
   if (s.remedy === "file") ways.push(["Choose another file", () => actions.choose(null)]);
   if (s.note === withoutSound) ways.push(["Add its sound", () => actions.choose(s)]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
+  if (silent && !emptied && s.file && s.options?.silence !== false) ways.push(["Transcribe all of it", () => jobs.again(s, {silence: false})]);
   if (s.remedy === "settings" && !s.file) ways.push(["Settings", settings.open]);
   else if (["settings", "text"].includes(s.remedy) || silent && !emptied && s.file) ways.push([s.remedy === "text" ? "Change the text" : "Change the options", () => jobs.change(s)]);
   if (s.remedy === "text") ways.push(["Transcribe without the text", () => jobs.again(s, {align: ""})]);
@@ -159,7 +162,7 @@ function showProblem(s, some) {
   if (rest && !s.resume && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", task: s.task, language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest && !s.resume || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
-  if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
+  if (canRetry(s) || emptied && s.file) ways.push(["Try again", () => jobs.again(s)]);
   if (s.state === "failed" && !canRetry(s)) ways.push(["Delete", () => actions.remove([s])]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => make("button", {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
@@ -184,8 +187,7 @@ export function connect(on) {
   $("redo").onsubmit = e => {
     e.preventDefault();
     edit.end();
-    const chosen = settings.options().speakers, some = shown.paragraphs.length > 0;
-    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, align: "", speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen, silence: !$("everything").checked});
+    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, align: "", speakers: $("redoSpeakers").value, prompt: $("redoPrompt").value.trim(), silence: !$("everything").checked});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

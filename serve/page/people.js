@@ -45,8 +45,7 @@ function list(job) {
   $("apart").hidden = !job.file || busy(job);
   $("apart").querySelector("p").textContent = all.length ? "Not right? Say how many people speak, and try again." : job.options && job.options.speakers ? "One voice was heard. If there were more, say how many." : "Each voice becomes a speaker, whom you can name.";
   $("apart").querySelector("button").textContent = all.length ? "Tell them apart again" : "Tell speakers apart";
-  const asked = job.options && job.options.speakers || settings.options().speakers;
-  $("howMany").value = asked || "voice";
+  $("howMany").value = job.options?.speakers || settings.options().speakers || "voice";
 }
 
 // rename gives a speaker another name or, with a paragraph, that paragraph another speaker. Two speakers with one name become one.

@@ -5,7 +5,7 @@ import * as rows from "./rows.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
 import {Wave} from "./wave.js";
-import {$} from "./ui.js";
+import {$, announce} from "./ui.js";
 
 const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$("speed").options].map(o => +o.value);
 let onLeft = null, wave = null, job = null, sound = null, drawn = 0, paused = false, probing = false; // whether it stands where it was paused; whether the end is looked for
@@ -92,16 +92,19 @@ export function seek(t) {
 export function playFrom(t) {
   if (!sound) return;
   seek(t);
+  play();
+}
+
+function play() {
   text.follow();
-  audio.play().catch(() => {});
+  audio.play().catch(e => { if (e.name === "NotSupportedError") announce("This browser cannot play this kind of sound. Its text is not affected.", {bad: true}); });
 }
 
 export function toggle() {
   if (!sound) return;
   if (!audio.paused) return pause();
   if (paused) seek(audio.currentTime - $("stepBack").value); // to hear again what was missed while typing
-  text.follow();
-  audio.play().catch(() => {});
+  play();
 }
 
 // pause stops here, at once: the event comes later.
@@ -162,10 +165,7 @@ function keepPlace() {
   onLeft(job);
 }
 
-function goBack() {
-  const {heard} = job;
-  audio.currentTime = heard && heard < length() - 1 ? heard : 0;
-}
+const goBack = () => { audio.currentTime = job.heard && job.heard < length() - 1 ? job.heard : 0; };
 
 // connect adds the handlers. ready is called with a recording and its length once its sound can be played, left with one
 // that was stopped at another place.

@@ -4,7 +4,7 @@ import * as jobs from "./jobs.js";
 import {Live} from "./live.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
-import {$, announce} from "./ui.js";
+import {$, announce, hide} from "./ui.js";
 
 let live = null, awake = null;
 
@@ -16,7 +16,7 @@ export function record(source = "microphone") {
   const options = {...settings.options(), source, key: settings.key()}, last = Math.max(0, ...jobs.jobs.map(j => +(/^Recording (\d+)$/.exec(j.name) || [])[1] || 0));
   const job = jobs.create({name: `Recording ${last + 1}`, state: "live", live: true, peaks: []});
   jobs.jobs.unshift(job);
-  announce(source === "microphone" ? "Asking for the microphone…" : "Choose a tab or the screen, with its sound.");
+  announce(source === "microphone" ? "If the browser asks, allow the microphone." : "Choose a tab or the screen, and switch its sound on.");
   job.session = live = new Live(job, options, {
     level: x => jobs.on.level(job, x),
     began: () => {
@@ -26,7 +26,7 @@ export function record(source = "microphone") {
       store.persist();
       stayAwake();
       const ready = source === "computer" ? "Recording. " : "Speak now. ";
-      announce(ready + (!job.kind ? "This browser cannot record sound as a file: the text is kept, its sound is not." : !job.missed && options.task === "translations" ? "Live text is in the language that is spoken; the translation follows." : ""));
+      announce(ready + (!job.kind ? "This browser can keep the text, but not its sound." : !job.missed && options.task === "translations" ? "Live text is in the language that is spoken; the translation follows." : ""));
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
@@ -70,7 +70,7 @@ function ended(job, e) {
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
   const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound
-  announce(e ? "" : again ? "Recorded. The text is written from the whole sound." : job.paragraphs.length ? "Done." : "No speech was found.");
+  if (e) hide("news"); else announce(again ? "Recorded. Now the text is written once more, from the whole sound." : job.paragraphs.length ? "Recorded, and written." : "Nobody was heard. Is the right microphone chosen in the settings?");
   const some = job.file || job.paragraphs.length;
   if (some) jobs.save(job);
   else jobs.jobs.splice(jobs.jobs.indexOf(job), 1);

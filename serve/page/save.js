@@ -15,7 +15,7 @@ export function download(blob, name) {
   a.download = name;
   a.click();
   setTimeout(() => URL.revokeObjectURL(a.href), 60000);
-  announce(`Saved ${name}.`);
+  announce(`Saved ${name} to your downloads.`);
 }
 
 const write = (job, format, o) => blob(job, format, {...o, key: settings.key()});
@@ -43,7 +43,7 @@ export async function several(list, format) {
       if (job.file && (all || !format)) put(soundEnding(job), job.file);
     }
     const name = all ? `Verity ${new Date().toLocaleDateString("sv")}.zip` : "Recordings.zip";
-    if (files.length) download(await downloadZip(files).blob(), name); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
+    if (files.length) download(await downloadZip(files).blob(), name); else announce(`These recordings have no ${format ? "text" : "sound"}: nothing was saved.`);
   } catch (e) {
     announce(e.message, {bad: true});
   }

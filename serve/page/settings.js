@@ -74,13 +74,7 @@ async function listMicrophones() {
   if (list.some(d => d.deviceId === chosen)) $("microphone").value = chosen;
 }
 
-function read() {
-  try {
-    return JSON.parse(localStorage.getItem("settings")) || {};
-  } catch {
-    return {};
-  }
-}
+const read = () => JSON.parse(localStorage.getItem("settings")) || {};
 
 export function write(more) {
   const old = read(), now = Object.fromEntries(kept.map(id => [id, value(id)]));

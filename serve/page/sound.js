@@ -19,7 +19,7 @@ export async function storeSounds(added) {
   for (const job of added) {
     const room = await trash.room();
     if (room && room.used + job.file.size > 0.95 * room.limit) {
-      announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
+      announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept. Delete other recordings to make room.`, {bad: true});
     } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size;
     if (!job.sound && job.file.size) job.note = "its sound is not kept";
     if (job.gone) store.remove([job.id]); // meanwhile

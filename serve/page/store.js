@@ -43,7 +43,7 @@ async function write(stores, work, what) {
     return true;
   } catch (e) {
     failed(e && e.name === "QuotaExceededError" ? `There is no room in this browser for ${what}. Delete recordings, or save them as files.` :
-      `This browser does not keep ${what}: it forbids storage, as in a private window.`);
+      `This browser does not keep ${what}: it forbids storage, as in a private window. Save it as a file before you close the page.`);
     return false;
   }
 }

@@ -160,7 +160,7 @@ export function split(row, characters) {
 // merge makes one row of two.
 export const merge = (row, next) => change(() => {
   const all = [...words(row), ...words(next)];
-  if (new Set(all.map(w => job.paragraphs[w.paragraph].speaker ?? null)).size > 1) return announce("Different people speak in these two subtitles.");
+  if (new Set(all.map(w => job.paragraphs[w.paragraph].speaker ?? null)).size > 1) return announce("Different people speak in these two subtitles, so they stay two.");
   remember(job);
   return mark(all, [row.start, next.end]);
 });
@@ -176,6 +176,16 @@ export const move = (row, start, end) => change(() => {
   return true;
 });
 
+// shift moves all subtitles, with the text and its highlights, by some seconds.
+export const shift = by => change(() => {
+  const moved = s => ({...s, start: s.start + by, end: s.end + by}), first = rows[0].start;
+  if (!(first + by >= 0)) return announce(Number.isFinite(by) ? `The first subtitle begins at ${first.toFixed(2)} s: it cannot be ${-by} s earlier.` : "Type seconds, like 1.5.", {bad: true});
+  remember(job);
+  job.paragraphs = job.paragraphs.map(p => ({...p, words: p.words.map(w => ({...moved(w), ...w.cue && {cue: w.cue.map(t => t + by)}}))}));
+  job.highlights = job.highlights?.map(moved);
+  return {message: `All subtitles are ${Math.abs(by)} s ${by < 0 ? "earlier" : "later"}.`};
+});
+
 // connect adds the handlers. changed is called with a recording that was changed.
 export function connect(changed) {
   on = changed;
@@ -183,6 +193,7 @@ export function connect(changed) {
   $("asText").onclick = () => view(false);
   $("asSubtitles").onclick = () => view(true);
   $("subtitles").onchange = () => { job.rules = $("subtitles").value; on(job); };
+  $("shift").onsubmit = e => { e.preventDefault(); shift(e.submitter.value * $("shiftBy").value.replace(",", ".")); };
   $("names").onchange = () => { job.subtitleNames = $("names").checked; on(job); };
   $("fresh").onclick = () => change(() => {
     remember(job);

@@ -34,7 +34,7 @@ export function restore() {
     store.save(job);
   }
   jobs.sort((a, b) => before.indexOf(a) - before.indexOf(b));
-  hide(); // its Undo
+  hide("undo"); // its Undo
   announce(list.length > 1 ? `${list.length} recordings are back.` : `“${list[0].name}” is back.`);
   changed(list[0]);
   return true;
@@ -54,7 +54,7 @@ export async function room() {
   const now = await store.room();
   if (!full(now) || !deleted.length) return now;
   await clear();
-  hide(); // its Undo
-  announce("The browser is short of space: deleted recordings cannot be brought back.");
+  hide("undo"); // its Undo
+  announce("This browser is short of space: deleted recordings cannot be brought back.");
   return store.room();
 }

@@ -9,38 +9,33 @@ export function make(name, members, ...children) {
   return element;
 }
 
-let timer = 0, undone = null, of = null; // of: the recording whose change can be undone
+const toasts = {}; // messages on the screen by kind, one of each, with the recording that one is about
 
-// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button, and
-// goes when another recording than job is opened. A quiet one is only spoken, by screen readers: what it says is seen elsewhere.
-export function announce(message, {bad, undo, job, quiet} = {}) {
-  if (undone && !undo && !bad) return;
-  clearTimeout(timer);
-  timer = message ? setTimeout(hide, bad ? 20000 : undo ? 10000 : 6000) : 0;
-  if (undo || !bad) [undone, of] = [undo || null, job || null];
+// announce shows a message for some seconds, below those of other kinds: "undo" has a button with that function, and goes when another
+// recording than job is opened; "offer" has a button for an act, [label, function]; what is "bad" stays longer than "news". A quiet one
+// is only spoken, by screen readers: what it says is seen elsewhere.
+export function announce(message, {bad, undo, act, job, quiet} = {}) {
+  const kind = bad ? "bad" : undo ? "undo" : act ? "offer" : "news", [label, run] = act || ["Undo", undo], gone = () => hide(kind);
   $("status").textContent = message;
-  $("toast").classList.toggle("bad", !!bad);
-  $("toast").classList.toggle("shown", !!message && !quiet);
-  $("undo").hidden = !undone;
+  if (quiet) return;
+  gone();
+  const button = (members, ...children) => make("button", {type: "button", ...members}, ...children);
+  const toast = make("div", {className: "toast " + kind}, make("p", {textContent: message}), ...run ? [button({id: kind, textContent: label, onclick: () => { gone(); run(); }})] : [], button({className: "icon", title: "Close", ariaLabel: "Close", onclick: gone}, icon("close")));
+  const end = ms => setTimeout(() => { if (toast.isConnected) toast.matches(":hover, :focus-within") ? end(2000) : gone(); }, ms);
+  toasts[kind] = {toast, job};
+  const place = document.querySelector("dialog[open]")?.firstElementChild || document.body; // what lies behind a dialog cannot be pressed
+  if ($("toasts").parentElement !== place) place.append($("toasts"));
+  $("toasts").append(toast);
+  end(bad ? 20000 : run ? 10000 : 6000);
 }
 
-// hide takes the message away.
-export function hide() {
-  undone = null;
-  announce("");
+// hide takes the message of a kind away, and hideOther an Undo of another recording.
+export function hide(kind) {
+  toasts[kind]?.toast.remove();
+  delete toasts[kind];
 }
 
-// hideOther hides a message that is about another recording.
-export const hideOther = job => { if (of && of !== job) hide(); };
-
-$("closeToast").onclick = hide;
-$("undo").onclick = () => {
-  const undo = undone;
-  hide();
-  undo();
-};
-
-export const failed = () => $("toast").classList.contains("bad");
+export const hideOther = job => { if (toasts.undo?.job && toasts.undo.job !== job) hide("undo"); };
 
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), use = document.createElementNS("http://www.w3.org/2000/svg", "use");

@@ -5,7 +5,7 @@ import {readFileSync} from "node:fs";
 import {append, endsSentence, probabilities, segmentsOf, tokensOf, wordCount, withSpeakers} from "../../../serve/page/paragraphs.js";
 import {remember, step} from "../../../serve/page/history.js";
 import {merge} from "../../../serve/page/tabs.js";
-import {match, rewrite} from "../../../serve/page/align.js";
+import {match, punctuated, rewrite} from "../../../serve/page/align.js";
 import {blob, named, plain, quote, short} from "../../../serve/page/formats.js";
 
 // random returns a generator of numbers below n: xorshift32, so that failures repeat.
@@ -259,4 +259,17 @@ test("text after an interruption begins a paragraph, with a mark that is no word
   append(paragraphs, {text: " defence.", start: 10, end: 11, words: [{word: "defence.", start: 10, end: 11}], follows: true});
   assert.deepEqual(paragraphs.map(p => p.text), ["Forty shillings for each", "[…] posture of defence."]);
   assert.equal(wordCount(paragraphs), 7);
+});
+
+test("a second text that lacks marks for long has those of the live text", () => {
+  const made = text => { const list = []; text.split("|").forEach((t, i) => append(list, {text: " " + t, start: 10 * i, end: 10 * i + 9, words: t.split(" ").map((word, k) => ({word, start: 10 * i + k / 4, end: 10 * i + k / 4 + 0.2}))})); return list; };
+  const spoken = (found, live) => { const list = punctuated(made(found), made(live)); sound(list); return list.map(p => p.text).join(" "); };
+  const long = "and so my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.";
+  for (const [found, live, want, why] of [
+    ["And so my fellow Americans ask not what your country can do for you.", "And so, my fellow Americans, ask not. What your country can do for you.", "And so, my fellow Americans, ask not what your country can do for you.", "commas come back; a live utterance may end amid a sentence"],
+    [long, "And so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "and so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "a text without any sentence has those of the other"],
+    [long, "And so, my fellow citizens. We ask not what your country can do.", "and so, my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.", "no sentence ends where other words follow"],
+    ["And so, my fellow Americans, ask not what your country can do for you.", "And so my fellow Americans. Ask not, what your country can do for you?", "And so, my fellow Americans, ask not what your country can do for you.", "marks that are there stay"],
+    ["One two.|Three four.", "Other words, all of them.", "One two. Three four.", "another text changes nothing"],
+  ]) assert.equal(spoken(found, live), want, why);
 });
