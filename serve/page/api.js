@@ -60,7 +60,7 @@ export function explain(problem, status) {
     const why = unreadable(message);
     return new Failure(why, /ffmpeg/.test(why) ? "ffmpeg" : "file"); // with it, the same file can be tried again
   }
-  if (param === "align") return new Failure(message.replace(/^align: ./, s => s.at(-1).toUpperCase()) + ".", "text");
+  if (param === "align") return new Failure(message.replace(/^align: ./, s => s.at(-1).toUpperCase()).replace(/, want at least (.*)/, "; at least $1 must be") + ".", "text");
   if (/ of a transcript/.test(message)) return new Failure("There is no text with times in this file. Choose JSON, SRT or VTT that Verity or another program made from speech.");
   if (byParam[param]) return new Failure(...byParam[param]);
   if (status === 502 || /is shutting down/.test(message)) return unreachable();

@@ -61,7 +61,7 @@ export function update(changed) {
   people.show(s, some);
   subtitles.update(s);
   showUndo(s);
-  const playable = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
+  const playable = s.remedy === "file" || !s.file?.size ? null : s.file; // what is no sound cannot be played
   for (const b of $("save").querySelectorAll("button, label, .more")) b.hidden = b.id === "saveSound" ? !playable : !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
   $("save").hidden = !some && !playable || busy(s) && !whole;

@@ -16,9 +16,9 @@ const toasts = {}; // messages on the screen by kind, one of each, with the reco
 // is only spoken, by screen readers: what it says is seen elsewhere.
 export function announce(message, {bad, undo, act, job, quiet} = {}) {
   const kind = bad ? "bad" : undo ? "undo" : act ? "offer" : "news", [label, run] = act || ["Undo", undo], gone = () => hide(kind);
+  if (!quiet) gone();
   $("status").textContent = message;
   if (quiet) return;
-  gone();
   const button = (members, ...children) => make("button", {type: "button", ...members}, ...children);
   const toast = make("div", {className: "toast " + kind}, make("p", {textContent: message}), ...run ? [button({id: kind, textContent: label, onclick: () => { gone(); run(); }})] : [], button({className: "icon", title: "Close", ariaLabel: "Close", onclick: gone}, icon("close")));
   const end = ms => setTimeout(() => { if (toast.isConnected) toast.matches(":hover, :focus-within") ? end(2000) : gone(); }, ms);
@@ -31,7 +31,9 @@ export function announce(message, {bad, undo, act, job, quiet} = {}) {
 
 // hide takes the message of a kind away, and hideOther an Undo of another recording.
 export function hide(kind) {
-  toasts[kind]?.toast.remove();
+  const {toast} = toasts[kind] || {};
+  if (toast && $("status").textContent === toast.firstChild.textContent) $("status").textContent = "";
+  toast?.remove();
   delete toasts[kind];
 }
 

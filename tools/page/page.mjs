@@ -631,7 +631,10 @@ const parts = {
       const corrected = await words(page);
       await page.click("#again summary");
       await looks(page, "again");
+      check("again with the language, speakers and terms of before", await page.inputValue("#redoLanguage") === "" && await page.inputValue("#redoSpeakers") === "voice" && await page.inputValue("#redoPrompt") === "", await page.inputValue("#redoSpeakers"));
       await page.selectOption("#redoLanguage", "de");
+      await page.selectOption("#redoSpeakers", "");
+      await page.fill("#redoPrompt", "Kennedy");
       check("a choice alone does nothing", await page.locator("#jobs .working").count() === 0, "");
       await page.click("#redo .primary");
       await page.waitForFunction(() => document.querySelector("#jobs .working"));
@@ -639,6 +642,8 @@ const parts = {
       await page.waitForFunction(() => /German/.test(document.querySelector("#again summary").textContent), null, {timeout: 240000});
       await idle(page);
       check("it is done again in another language", !/Corrected/.test(await words(page)), await words(page));
+      const made = await page.evaluate(async () => (await import("./page/jobs.js")).jobs.find(j => j.name === "one").options);
+      check("with other speakers and terms", made.language === "de" && made.speakers === "" && made.prompt === "Kennedy", made);
       await page.reload();
       await page.waitForSelector("#jobs li");
       await choose(page, "one");
@@ -739,7 +744,8 @@ const parts = {
     // A page that is closed amid work: the file is still there.
     writeFileSync(`${pictures}/after.wav`, readFileSync(speech));
     writeFileSync(`${pictures}/nothing.wav`, "");
-    await add(page, [`${pictures}/long.wav`, `${pictures}/nothing.wav`, `${pictures}/after.wav`]);
+    writeFileSync(`${pictures}/longer.wav`, readFileSync(`${pictures}/long.wav`));
+    await add(page, [`${pictures}/longer.wav`, `${pictures}/nothing.wav`, `${pictures}/after.wav`]);
     await page.waitForFunction(() => document.querySelector("#jobs .working"));
     await page.waitForTimeout(1500);
     await page.close({runBeforeUnload: false});
@@ -1022,12 +1028,12 @@ const parts = {
     writeFileSync(keys, "secret\n");
     server = await serve("--api-key-file", keys);
     const page = await open();
-    check("a key is asked for", await page.isVisible("#key") && /API key is needed/.test(await status(page)), await status(page));
+    check("a key is asked for", await page.isVisible("#key") && /wants an API key here\. Ask/.test(await status(page)), await status(page));
     await page.waitForFunction(() => document.activeElement.id === "key");
     await looks(page, "key");
     await page.fill("#key", "wrong");
     await page.press("#key", "Tab");
-    await announced(page, "API key is not known");
+    await announced(page, "does not know this API key");
     check("a wrong key is called wrong", true);
     await page.fill("#key", "secret");
     await page.press("#key", "Tab");
@@ -1038,6 +1044,8 @@ const parts = {
     await announced(page, "done in");
     check("the key is sent", (await words(page)).length > 20, "");
     await page.context().close();
+    await gone(server);
+    server = await serve("--log-level", "error");
   },
 };
 

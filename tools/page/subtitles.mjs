@@ -112,6 +112,18 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await settled(page, l => l.every(x => !x.fixed), "all can be as the rules make it");
       await page.click("#undo");
       await settled(page, l => l.some(x => x.fixed), "and back");
+      // All together.
+      const still = await lines(page), move = async (by, button) => { await page.click("#shift summary"); await page.fill("#shiftBy", by); await page.getByRole("button", {name: button}).click(); };
+      await page.click("#shift summary");
+      await looks(page, "shift");
+      await page.keyboard.press("Escape");
+      await move("1,5", "Later");
+      await settled(page, l => l.every((x, i) => Math.abs(x.start - still[i].start - 1.5) < 0.01 && Math.abs(x.end - still[i].end - 1.5) < 0.01), "all subtitles can be moved together");
+      check("with the text", await page.evaluate(async () => (await import("./page/text.js")).words()[0].word.start) > 1.8, "");
+      await move("9", "Earlier");
+      await announced(page, "it cannot be 9 s earlier");
+      await page.click("#undo");
+      await settled(page, l => JSON.stringify(l) === JSON.stringify(still), "but not before the beginning; and back");
       await page.evaluate(() => { document.getElementById("player").currentTime = 4; });
       await page.waitForSelector("#cues li.now");
       check("the subtitle that is heard is marked", await page.evaluate(() => { const {row} = document.querySelector("#cues .now"); return row.start <= 4.1 && row.end >= 3.9; }), "");
