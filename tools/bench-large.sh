@@ -10,11 +10,12 @@
 #             int8 targets, distilled assistant, alpha 0.8
 #   ladder    plain Go (tiny: two minutes), then verity compare: f32, f16, int8, mxfp6 and int4,
 #             plain and with the distilled assistant, alpha 0.8
+#   expected  tokens a round of drafts of 1 to 10 tokens at four alphas, beside theory's E
 #   hostile   an assistant that is never right (planted, alpha 0), draft lengths auto. The
 #             95 % interval of the speed-up must include or exceed 0.97
 #
-# Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens in
-# the one window of 30 s, and take the time of real ones. Speed-ups are geometric
+# Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens after
+# a prompt of 3 in the one window of 30 s, and take the time of real ones. Speed-ups are geometric
 # means over pairs of runs, with their 95 % intervals; tokens per second are all
 # tokens over the time in which a group was decoding. In batches all utterances have
 # the same text, so their drafts are refused at the same places.
@@ -27,7 +28,7 @@ set -eu
 verity=$1 size=${2:-large-v2}
 shift
 [ $# -gt 0 ] && shift
-tables=${*:-single batches ladder hostile}
+tables=${*:-single batches ladder expected hostile}
 batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -111,6 +112,20 @@ ladder() {
 	"$verity" compare --quiet --model "$pair/target" --assistant "$pair/assistant" --language en "$sound" \
 		--precision "${variants#,}" --repeats "${REPEATS:-5}" || bad=1
 	echo '```'
+}
+
+# tokens a round, and behind a slash what theory expects: the paper's figure of E over α
+expected() {
+	echo "| α | drafts of 1 token | 3 | 5 | 7 | 10 |"
+	echo "|---|---|---|---|---|---|"
+	for alpha in 0.6 0.7 0.8 0.9; do
+		line="| $alpha |"
+		for n in 1 3 5 7 10; do
+			planted distil "$alpha" int8 --draft-tokens "$n" --repeats 1 "$sound"
+			line="$line $(number '"mean_kept":') / $(awk "BEGIN { printf \"%.2f\", (1 - $alpha^($n + 1)) / (1 - $alpha) }") |"
+		done
+		echo "$line"
+	done
 }
 
 hostile() {

@@ -50,6 +50,7 @@ var pageFuncs = template.FuncMap{
 	"gain":       (*Comparison).speedNote,
 	"warnings":   (*Comparison).warnings,
 	"rounds":     (*Comparison).rounds,
+	"breakEven":  (*Comparison).breakEven,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },

@@ -115,9 +115,7 @@ func (c *Comparison) lines() (l []row) {
 	if c.Predicted != nil {
 		add("theory", true, show.Times(*c.Predicted)+" in decoding, from α and the times of passes and drafts measured")
 	}
-	if c.BreakEven != nil {
-		add("break-even", true, c.breakEven())
-	}
+	add("break-even", c.BreakEven != nil, c.breakEven())
 	return append(l, c.warnings()...)
 }
 
@@ -131,19 +129,24 @@ func (c *Comparison) acceptance() string {
 }
 
 func (c *Comparison) breakEven() string {
-	if *c.BreakEven >= 1 {
+	switch {
+	case c.BreakEven == nil:
+		return ""
+	case *c.BreakEven >= 1:
 		return "none: drafts of this length cannot pay here, even if all were right"
 	}
 	return fmt.Sprintf("drafts of this length pay here from %.0f %% right; %.0f %% were, "+
 		"counted up to the first wrong token of each draft", 100**c.BreakEven, 100*c.Acceptance.Agreement)
 }
 
-// rounds returns the shares of rounds by accepted tokens; nothing if nothing was drafted.
+// rounds returns the shares of rounds by accepted tokens, and of the passes of searches; nothing if nothing was drafted.
 func (c *Comparison) rounds() string {
 	a := c.Acceptance
 	share := func(n int) float64 { return 100 * transcript.Ratio(float64(n), float64(a.Rounds)) }
 	var parts []string
+	searched := a.Rounds
 	for accepted, n := range a.Histogram {
+		searched -= n
 		if accepted == 0 {
 			n -= a.Empty
 		}
@@ -151,7 +154,8 @@ func (c *Comparison) rounds() string {
 			parts = append(parts, fmt.Sprintf("%d in %.0f %%", accepted, share(n)))
 		}
 	}
-	return strings.Join(parts, ", ") + textIf(a.Empty > 0, fmt.Sprintf("; no draft in %.0f %%", share(a.Empty)))
+	return strings.Join(parts, ", ") + textIf(a.Empty > 0, fmt.Sprintf("; no draft in %.0f %%", share(a.Empty))) +
+		textIf(searched > 0, fmt.Sprintf("; %.0f %% were passes of searches, which draft nothing", share(searched)))
 }
 
 // textIf returns the text, or nothing unless shown is true.

@@ -386,7 +386,7 @@ var others = byName(map[string]string{
 	"leave it out": "fp16 -fp -ls log-score -on -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
 		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
 	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
-	"use --chunked for one long file, --batch for several": "processors -p",
+	"use --chunked for one long file, --batch for several": "processors -p chunk-length chunk-length-s",
 	"leave it out: context is not limited":                 "max-context -mc",
 	"leave it out, or use --precision":                     "compute-type",
 	"use --subtitles":                                      "segment-resolution",

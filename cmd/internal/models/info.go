@@ -19,6 +19,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/encoder"
 	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/layer"
@@ -59,13 +60,15 @@ type Properties struct {
 	Timestamps int          `json:"timestamps,omitempty"` // number of timestamp tokens
 	Passes     []bench.Pass `json:"passes,omitempty"`     // their measured cost, with --cost
 	DraftCost  float64      `json:"draft_cost,omitempty"` // of a token of --assistant, over a pass of one row, with --cost
+	Opening    float64      `json:"opening,omitempty"`    // s, before its first draft of a window: its encoder, keys and values
+	PaysFrom   []payment    `json:"pays_from,omitempty"`  // by the length of drafts, with --cost
 	Spread     float64      `json:"spread,omitempty"`     // how much the machine's speed varied meanwhile: above 1.3, it was busy
 	Planted    *synth.Plant `json:"planted,omitempty"`    // if the text is planted; see verity synth
 
 	names    []string // of the languages
 	explicit bool     // Auto.Precision is what a flag says
 
-	assistant string // that DraftCost is of
+	assistant string // that DraftCost and Opening are of; empty if none is named
 }
 
 // automatic holds the settings that auto chooses on this machine.
@@ -208,6 +211,8 @@ func (i *Properties) measure(ctx context.Context, m *cli.ModelFlags) error {
 	flags := *m
 	if m.Assistant.Name == "auto" {
 		flags.Assistant = m.Assistant.Off()
+	} else {
+		i.assistant = m.Assistant.Name
 	}
 	l, err := flags.Load(ctx, transcribe.Options{})
 	if err != nil {
@@ -218,15 +223,40 @@ func (i *Properties) measure(ctx context.Context, m *cli.ModelFlags) error {
 	if i.Passes, i.Spread, err = bench.Passes(ctx, l.Decoder, o); err != nil {
 		return err
 	}
-	a, ok := l.Model.Assistant.(*assistant.Model)
-	if !ok {
-		return nil
+	if a, ok := l.Model.Assistant.(*assistant.Model); ok {
+		steps, spread, err := bench.Passes(ctx, a.Decoder, o)
+		if err != nil {
+			return err
+		}
+		i.DraftCost, i.Spread = steps[0].Seconds/i.Passes[0].Seconds, max(i.Spread, spread)
+		if i.Opening, err = opening(ctx, a, i.Dims); err != nil {
+			return err
+		}
 	}
-	steps, _, err := bench.Passes(ctx, a.Decoder, o)
-	if err == nil {
-		i.assistant, i.DraftCost = m.Assistant.Name, steps[0].Seconds/i.Passes[0].Seconds
+	i.PaysFrom = i.paysFrom()
+	return nil
+}
+
+// opening returns how long an assistant needs for a window before its first draft, once its weights are in memory.
+func opening(ctx context.Context, a *assistant.Model, target model.Dims) (seconds float64, err error) {
+	mel := &audio.Mel{Bins: target.MelBins, Frames: target.WindowFrames(), Data: make([]float32, target.MelBins*target.WindowFrames())}
+	f := &encoder.Features{Positions: target.AudioPositions, Width: target.AudioWidth}
+	f.Data = make([]float32, f.Positions*f.Width)
+	for range 2 {
+		began := time.Now()
+		if a.Encoder != nil {
+			if f, err = a.Encoder.Encode(ctx, mel); err != nil {
+				return 0, err
+			}
+		}
+		cross, err := a.Decoder.Cross(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		seconds = time.Since(began).Seconds()
+		cross.Close()
 	}
-	return err
+	return seconds, nil
 }
 
 // programBytes is the memory of everything but the network: the program, the tokenizer, sound and log-mel.
@@ -340,29 +370,45 @@ func (i *Properties) printAuto(s *textTable) {
 	}
 }
 
+// A payment is the share of right tokens from which drafts of a length pay, without the opening of windows.
+type payment struct {
+	Length int     `json:"length"` // tokens
+	Share  float64 `json:"share"`  // of right tokens, up to the first wrong one; 1 if they never pay
+}
+
+func (i *Properties) paysFrom() (all []payment) {
+	for n := 2; n <= len(i.Passes); n *= 2 {
+		t := assistant.Theory{Cost: i.DraftCost, Verify: func(int) float64 { return max(1, i.Passes[n-1].Ratio) }}
+		all = append(all, payment{n - 1, t.BreakEven(n - 1)})
+	}
+	return all
+}
+
 // payment describes the cost of passes and of drafts, and the share of right tokens from which drafts of each length pay.
 func (i *Properties) payment() string {
-	passes := i.Passes
 	var rows, steps, lengths, shares []string
 	can := false
-	for n := 2; n <= len(passes); n *= 2 {
-		p := passes[n-1]
-		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
-		share := assistant.Theory{Cost: i.DraftCost, Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
-		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
-		can = can || share < 1
+	for _, p := range i.PaysFrom {
+		rows, steps = append(rows, strconv.Itoa(p.Length+1)), append(steps, fmt.Sprintf("%.2f", i.Passes[p.Length].Ratio))
+		lengths, shares = append(lengths, strconv.Itoa(p.Length)), append(shares, fmt.Sprintf("%.0f", 100*p.Share))
+		can = can || p.Share < 1
 	}
 	pay := "drafts cannot pay, even if all tokens are right"
 	if can {
 		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right", strings.Join(lengths, ", "), strings.Join(shares, ", "))
 	}
+	step := i.Passes[0].Seconds
 	if i.DraftCost > 0 {
-		pay = fmt.Sprintf("%s drafts a token in %.2f steps: %s", i.assistant, i.DraftCost, pay)
+		pay = fmt.Sprintf("%s takes %.1f steps for a window and %.2f for a drafted token: without the former, %s",
+			i.assistant, i.Opening/step, i.DraftCost, pay)
 	} else if can {
-		pay += ", an assistant's if its own time is made up for too (--assistant NAME)"
+		pay += ", if the time of drafting is made up for too"
+		if i.assistant == "" {
+			pay += " (--assistant NAME)"
+		}
 	}
 	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
-		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
+		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*step, pay)
 }
 
 // drafting describes the assistant that auto chooses, or one that could be downloaded.

@@ -19,13 +19,14 @@ func TestPayment(t *testing.T) {
 		{"passes for little", 1.104, 1.15, 1.5, 0, "a pass of 2, 4 rows takes 1.10, 1.50 steps of 5.0 ms: drafts of 1, 3 tokens pay where 11, 35 % are right"},
 		{"longer drafts for nothing", 1.5, 1.5, 1, 0, "pay where 51, 1 % are right"},
 		{"rows as dear as steps", 2, 3, 4, 0, "drafts cannot pay, even if all tokens are right"},
-		{"drafts that take time", 1.104, 1.15, 1.5, 0.1, "self drafts a token in 0.10 steps: drafts of 1, 3 tokens pay where 21, 48 % are right"},
+		{"drafts that take time", 1.104, 1.15, 1.5, 0.1, "self takes 2.0 steps for a window and 0.10 for a drafted token: without the former, drafts of 1, 3 tokens pay where 21, 48 % are right"},
 		{"barely", 1.95, 2.95, 3.95, 0, "pay where 96, 100 % are right"},
 		{"faster than a step by noise", 0.9, 1, 1.2, 0, "pay where 1, 17 % are right"},
 		{"what is not shown does not count", 1.5, 1, 3, 0, "pay where 51, 82 % are right"},
 	} {
 		i := &Properties{assistant: "self", DraftCost: tt.draft}
 		i.Passes = []bench.Pass{{Rows: 1, Ratio: 1, Seconds: 0.005}, {Rows: 2, Ratio: tt.two}, {Rows: 3, Ratio: tt.three}, {Rows: 4, Ratio: tt.four}}
+		i.PaysFrom, i.Opening = i.paysFrom(), 0.01
 		got := i.payment()
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s", tt.name, got)
