@@ -89,23 +89,29 @@ func Attend(p *parallel.Pool, dst, q []float32, qStride int, heads, dim int, sca
 // AttendWeights sets dst to the weights e[j]/t of one head, as [Attend] defines
 // them; q is as there. dst is [len(spans)][N]; all spans must have the same N.
 func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, spans []Span, s *Scratch) {
-	if len(spans) == 0 {
-		return
-	}
-	n := spans[0].N
 	if s == nil {
 		s = new(Scratch)
 	}
 	j := attendJob{q: q, qStride: qStride, dim: dim, scale: scale, spans: spans}
+	j.cut()
 	b := s.get()
 	defer s.put(b)
-	for r, span := range spans {
-		if span.N != n || n < 1 || n > span.K.capacity || dim != span.K.dim || head >= span.K.heads {
+	for _, span := range spans {
+		if n := spans[0].N; span.N != n || n < 1 || n > span.K.capacity || dim != span.K.dim || head >= span.K.heads {
 			panic("kernel: AttendWeights with spans that do not fit")
 		}
-		j.score(b, head, rowRange{r, r + 1})
-		j.exponents(b, rowRange{r, r + 1})
-		use.vector.div(dst[r*n:][:n], b.scores[:n], b.sums[0])
+	}
+	for _, rows := range j.ranges {
+		step := j.rowsAtOnce(rows)
+		for lo := rows.lo; lo < rows.hi; lo += step {
+			tile := rowRange{lo, min(lo+step, rows.hi)}
+			j.score(b, head, tile)
+			j.exponents(b, tile)
+			for r := range tile.rows() {
+				n := spans[lo].N
+				use.vector.div(dst[(lo+r)*n:][:n], b.scores[r*b.stride:][:n], b.sums[r])
+			}
+		}
 	}
 }
 

@@ -39,14 +39,19 @@ func (j *attendJob) inRowGroups(rows rowRange) bool {
 	return j.spans[rows.lo].V.isInt8() && use.int8s.rowGroup > 0 && rows.rows() >= manyRows
 }
 
+// rowsAtOnce returns how many rows of a range are computed together.
+func (j *attendJob) rowsAtOnce(rows rowRange) int {
+	if j.inRowGroups(rows) {
+		return use.int8s.rowGroup
+	}
+	return tileRows
+}
+
 // Part computes one range in one head, as many rows at a time as a tile has.
 func (j *attendJob) Part(i int) {
 	head, rows := i/len(j.ranges), j.ranges[i%len(j.ranges)]
 	b := j.scratch.get()
-	step := tileRows
-	if j.inRowGroups(rows) {
-		step = use.int8s.rowGroup
-	}
+	step := j.rowsAtOnce(rows)
 	for lo := rows.lo; lo < rows.hi; lo += step {
 		tile := rowRange{lo, min(lo+step, rows.hi)}
 		if next := min(step, rows.hi-tile.hi); next > 0 { // its queries are spread over memory that is not cached

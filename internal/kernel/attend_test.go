@@ -261,6 +261,24 @@ func TestAttendWeights(t *testing.T) {
 	}
 }
 
+// TestAttendWeightsByRow: those of many rows are those of each alone.
+func TestAttendWeightsByRow(t *testing.T) {
+	forSets(t, func(t *testing.T) {
+		for _, d := range cacheTypes {
+			const rows, n = 45, 130
+			a := newAttention(rand.New(rand.NewPCG(9, 10)), 2, 64, rows, n, d, false, 2)
+			spans := a.spans(nil)
+			got := newGuarded(rows * n)
+			AttendWeights(got.x, a.q, a.qStride, 1, a.dim, a.scale, spans, nil)
+			want := newGuarded(rows * n)
+			for r := range rows {
+				AttendWeights(want.x[r*n:][:n], a.q[r*a.qStride:], a.qStride, 1, a.dim, a.scale, spans[r:r+1], nil)
+			}
+			compare(t, fmt.Sprint(d), got, want)
+		}
+	})
+}
+
 // TestCopyPrefix attends to a copy, of another capacity.
 func TestCopyPrefix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))

@@ -55,7 +55,8 @@ func setAVX2() set {
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
 			log10:   vecLog10AVX2,
-			maxInto: vecMaxIntoAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
+			maxInto: vecMaxIntoAVX2, standardize: vecStandardizeAVX2, median: vecMedianAVX2,
+			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},

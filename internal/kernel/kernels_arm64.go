@@ -70,6 +70,7 @@ func setNEON() set {
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: geluOfNEON, norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
 			log10: byNumber(4, log10NEON, log10Ref), dots: dotsOfNEON,
+			standardize: standardizeRef, median: medianRef,
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},

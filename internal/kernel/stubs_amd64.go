@@ -69,6 +69,8 @@ func scoreInt8VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int
 func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, row *float32) float32
 func vecMaxIntoAVX2(dst, x []float32)
 func vecDotsAVX2(dst *[4]float32, a, b *[4][]float32)
+func vecStandardizeAVX2(x []float32, rows, cols int)
+func vecMedianAVX2(dst, x []float32)
 func vecNarrowAVX2(dst *uint16, x *float32, n int)
 func vecInterleaveBy4AVX2(dst, x *byte)
 func tileInt8AVX512(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int)

@@ -17,6 +17,9 @@ type vectorOps struct {
 	maxInto func(dst, x []float32)
 	dots    func(dst *[4]float32, a, b *[4][]float32)
 
+	standardize func(x []float32, rows, cols int)
+	median      func(dst, x []float32)
+
 	narrow          func(dst []uint16, x []float32)
 	transposeNarrow transposeNarrowFunc
 }
@@ -31,6 +34,7 @@ var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
 	div: divRef, scale: scaleRef, log10: log10Ref,
 	maxInto: maxIntoRef, dots: dotsRef, narrow: narrowRef,
+	standardize: standardizeRef, median: medianRef,
 	transposeNarrow: transposeNarrowRef,
 }
 

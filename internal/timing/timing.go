@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"verity/internal/kernel"
 	"verity/parallel"
 )
 
@@ -17,9 +18,6 @@ type Matrix struct {
 
 func (m Matrix) row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 
-// medianWidth is the width of the filter over attention weights, in positions.
-const medianWidth = 7
-
 // Cost returns the cost matrix of a path, from the attention of each head over positions: the rows from start on, but the
 // last. It overwrites heads.
 //
@@ -27,115 +25,45 @@ const medianWidth = 7
 func Cost(p *parallel.Pool, heads [][]float32, positions, start int) Matrix {
 	sum := Matrix{Rows: len(heads[0])/positions - start - 1, Cols: positions}
 	sum.Data = make([]float32, sum.Rows*sum.Cols)
-	p.Run(len(heads), &filter{heads, positions, start, sum.Rows})
-	for _, w := range heads {
-		for i, v := range w[start*positions:][:len(sum.Data)] {
-			sum.Data[i] += v
+	p.For(len(heads), 1, func(lo, hi int) {
+		for _, w := range heads[lo:hi] {
+			kernel.Standardize(w, positions)
 		}
-	}
-	for i := range sum.Data {
-		sum.Data[i] = -(sum.Data[i] / float32(len(heads)))
-	}
+	})
+	p.For(sum.Rows, 16, func(lo, hi int) {
+		smooth, window := make([]float32, positions), make([]float32, positions+medianWidth)
+		for _, w := range heads {
+			for r := lo; r < hi; r++ {
+				Median(smooth, w[(start+r)*positions:][:positions], window)
+				kernel.Add(sum.row(r), smooth)
+			}
+		}
+		for i, v := range sum.Data[lo*positions : hi*positions] {
+			sum.Data[lo*positions+i] = -(v / float32(len(heads)))
+		}
+	})
 	return sum
 }
 
-// A filter standardizes each head and smooths the rows that Cost wants: a [parallel.Task].
-type filter struct {
-	heads                  [][]float32
-	positions, start, rows int
-}
+const medianWidth = 7
 
-// Part filters head i.
-func (f *filter) Part(i int) {
-	w := f.heads[i]
-	standardize(Matrix{len(w) / f.positions, f.positions, w})
-	Median(Matrix{f.rows, f.positions, w[f.start*f.positions:]})
-}
-
-// standardize makes every column of m one of mean 0 and variance 1.
-func standardize(m Matrix) {
-	mean, deviation := make([]float64, m.Cols), make([]float64, m.Cols)
-	for r := range m.Rows {
-		for c, v := range m.row(r) {
-			mean[c] += float64(v)
-		}
-	}
-	for c := range mean {
-		mean[c] /= float64(m.Rows)
-	}
-	for r := range m.Rows {
-		for c, v := range m.row(r) {
-			d := float64(v) - mean[c]
-			deviation[c] += float64(d * d)
-		}
-	}
-	for c, square := range deviation {
-		deviation[c] = math.Sqrt(square / float64(m.Rows))
-	}
-	for r := range m.Rows {
-		row := m.row(r)
-		for c := range row {
-			row[c] = (row[c] - float32(mean[c])) / float32(deviation[c])
-		}
-	}
-}
-
-// Median replaces every element of a row of m by the median of the seven around it. Rows are reflected at their ends; one
-// too short to be reflected stays as it is. NaN counts as the largest number, as for torch.sort.
-//
-// Two neighbours share six of their seven elements. With a, b and c the three of these in order that come first, and d, e and
-// f the others, the median lies between the third and the fourth of the six,
-//
-//	third   min(c, f, max(a, e), max(b, d))
-//	fourth  max(a, d, min(c, e), min(b, f))
-//
-// so it is the seventh element, or the nearer of these two.
+// Median sets dst to the medians of the seven elements around each of row, which is reflected at its ends; one too short to
+// be reflected stays as it is. NaN counts as the largest number, as for torch.sort. window has room for seven elements more.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, median_filter.
-func Median(m Matrix) {
+func Median(dst, row, window []float32) {
 	const half = medianWidth / 2
-	if m.Cols <= half {
+	cols := len(row)
+	if cols <= half {
+		copy(dst, row)
 		return
 	}
-	window := make([]int32, m.Cols+2*half+1) // a row with its reflections; one element more makes the pairs whole
-	for r := range m.Rows {
-		row := m.row(r)
-		for i, v := range row {
-			window[half+i] = orderOf(v)
-		}
-		for i := range half {
-			window[i], window[half+m.Cols+i] = window[2*half-i], window[half+m.Cols-2-i]
-		}
-		for at := 0; at < len(row); at += 2 {
-			x := window[at:][:medianWidth+1]
-			a, b, c := sorted(x[1], x[2], x[3])
-			d, e, f := sorted(x[4], x[5], x[6])
-			third := min(c, f, max(a, e), max(b, d))
-			fourth := max(a, d, min(c, e), min(b, f))
-			row[at] = numberOf(max(third, min(fourth, x[0])))
-			if at+1 < len(row) {
-				row[at+1] = numberOf(max(third, min(fourth, x[7])))
-			}
-		}
+	copy(window[half:], row)
+	for i := range half {
+		window[i], window[half+cols+i] = row[half-i], row[cols-2-i]
 	}
+	kernel.Median(dst, window)
 }
-
-func sorted(a, b, c int32) (least, middle, most int32) {
-	a, b = min(a, b), max(a, b)
-	return min(a, c), max(a, min(b, c)), max(b, c)
-}
-
-// orderOf returns an integer that compares as v does, and is the largest for NaN.
-func orderOf(v float32) int32 {
-	if v != v {
-		return math.MaxInt32
-	}
-	i := int32(math.Float32bits(v))
-	return i ^ int32(uint32(i>>31)>>1)
-}
-
-// numberOf is the inverse of orderOf.
-func numberOf(i int32) float32 { return math.Float32frombits(uint32(i ^ int32(uint32(i>>31)>>1))) }
 
 // Begins returns the first column of each row on the cheapest path through cost.
 func Begins(cost Matrix) []int {
@@ -174,7 +102,7 @@ func Path(cost Matrix) (path []Step) {
 			} else if c1 < c0 && c1 < c2 {
 				c, t = c1, down
 			}
-			sums[j+1] = float32(float64(v) + float64(c))
+			sums[j+1] = v + c // upstream's float64 sum, rounded, has the same bits
 			steps[j] = t
 		}
 		above, sums = sums, above

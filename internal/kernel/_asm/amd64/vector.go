@@ -27,6 +27,8 @@ func vectors(s isa) {
 	if !g.isWide() { // AVX-512 has nothing to add, or little
 		g.pairs("MaxInto", func(o ...Op) { VMAXPS(o[1], o[0], o[2]) }) // which leaves NaN in dst as it is
 		dots(g)
+		standardize(g)
+		median(g)
 		narrowHalf(g)
 		interleaveBy4(g)
 	}
@@ -320,4 +322,138 @@ func (g *gen) unordered(v, odd reg.VecVirtual) {
 	t := YMM()
 	VCMPPS(U8(3), v, v, t)
 	VORPS(t, odd, odd)
+}
+
+// standardize does sixteen columns at a time, so that all their rows stay in the nearest cache.
+func standardize(g *gen) {
+	g.function("Standardize", "(x []float32, rows, cols int)")
+	x, rows, cols := g.slice("x"), load64("rows"), load64("cols")
+	stride, p, left, number := GP64(), GP64(), GP64(), YMM()
+	MOVQ(cols, stride)
+	SHLQ(U8(2), stride)
+	VXORPS(number, number, number)
+	VCVTSI2SDQ(rows, number.AsX(), number.AsX())
+	VBROADCASTSD(number.AsX(), number)
+	g.loop("loop", cols, []reg.GPVirtual{x}, func(m mask) {
+		eachRow := func(name string, body func(v vec)) {
+			if m.some {
+				name += "Tail"
+			}
+			MOVQ(x, p)
+			MOVQ(rows, left)
+			label(name)
+			body(g.load(at(p), m))
+			ADDQ(stride, p)
+			DECQ(left)
+			JNE(ref(name))
+		}
+		mean, deviation := g.zeros(4), g.zeros(4)
+		eachRow("sum", func(v vec) {
+			g.eachWide(v, func(i int, d reg.VecVirtual) { VADDPD(d, mean[i], mean[i]) })
+		})
+		mean.each(func(i int) { VDIVPD(number, mean[i], mean[i]) })
+		eachRow("squares", func(v vec) {
+			g.eachWide(v, func(i int, d reg.VecVirtual) {
+				VSUBPD(mean[i], d, d)
+				VMULPD(d, d, d)
+				VADDPD(d, deviation[i], deviation[i])
+			})
+		})
+		deviation.each(func(i int) {
+			VDIVPD(number, deviation[i], deviation[i])
+			VSQRTPD(deviation[i], deviation[i])
+		})
+		by, off := g.narrowed(deviation), g.narrowed(mean)
+		eachRow("scale", func(v vec) {
+			for i := range v {
+				VSUBPS(off[i], v[i], v[i])
+				VDIVPS(by[i], v[i], v[i])
+			}
+			g.store(v, at(p), m)
+		})
+	})
+	ret()
+}
+
+func (g *gen) zeros(n int) vec {
+	v := vec(g.registers(n))
+	g.clear(v)
+	return v
+}
+
+// eachWide calls f with each half of each register of v as float64.
+func (g *gen) eachWide(v vec, f func(i int, d reg.VecVirtual)) {
+	for i, r := range v {
+		high, d := XMM(), YMM()
+		VEXTRACTF128(U8(1), r, high)
+		VCVTPS2PD(r.AsX(), d)
+		f(2*i, d)
+		VCVTPS2PD(high, d)
+		f(2*i+1, d)
+	}
+}
+
+// narrowed rounds four registers of float64 to float32.
+func (g *gen) narrowed(d vec) vec {
+	v := g.zero() // or all of a register would count as used from the start, since only a half is set first
+	for i := range v {
+		high := XMM()
+		VCVTPD2PSY(d[2*i], v[i].AsX())
+		VCVTPD2PSY(d[2*i+1], high)
+		VINSERTF128(U8(1), high, v[i], v[i])
+	}
+	return v
+}
+
+// median takes the medians one by one, by the formula of medianRef.
+func median(g *gen) {
+	g.function("Median", "(dst, x []float32)")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("dst")
+	either := func(op func(...Op)) func(a, b Op) reg.VecVirtual {
+		return func(a, b Op) reg.VecVirtual { v := YMM(); op(a, b, v); return v }
+	}
+	least, most := either(VPMINSD), either(VPMAXSD)
+	sorted := func(a, b, c Op) (x, y, z reg.VecVirtual) {
+		a, b = least(a, b), most(a, b)
+		return least(a, c), most(a, least(b, c)), most(b, c)
+	}
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		g.each(func(i, offset int) {
+			var w [7]reg.VecVirtual
+			for k := range w {
+				w[k] = YMM()
+				if from := at(x).Offset(offset + 4*k); m.some {
+					VMASKMOVPS(from, m.m[i], w[k])
+				} else {
+					VMOVUPS(from, w[k])
+				}
+				const unordered = 3
+				sign := YMM() // of NaN: it is dropped
+				VCMPPS(U8(unordered), w[k], w[k], sign)
+				VPSLLD(U8(31), sign, sign)
+				VPANDN(w[k], sign, w[k])
+				ordered(w[k])
+			}
+			a, b, c := sorted(w[1], w[2], w[3])
+			d, e, f := sorted(w[4], w[5], w[6])
+			third := least(least(c, f), least(most(a, e), most(b, d)))
+			fourth := most(most(a, d), most(least(c, e), least(b, f)))
+			v := most(third, least(fourth, w[0]))
+			ordered(v)
+			if to := at(dst).Offset(offset); m.some {
+				VMASKMOVPS(v, m.m[i], to)
+			} else {
+				VMOVUPS(v, to)
+			}
+		})
+	})
+	ret()
+}
+
+// ordered makes integers that compare as the float32 in v do, or these of those.
+func ordered(v reg.VecVirtual) {
+	sign := YMM()
+	VPSRAD(U8(31), v, sign)
+	VPSRLD(U8(1), sign, sign)
+	VPXOR(sign, v, v)
 }
