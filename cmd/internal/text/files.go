@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -23,21 +22,6 @@ import (
 	"verity/transcript"
 )
 
-// A job is a file to transcribe. Its segments wait until they may be printed, after the files
-// before it.
-type job struct {
-	index int
-	name  string
-
-	mu      sync.Mutex
-	waiting []transcript.Segment
-	print   func(transcript.Segment) // nil while they wait
-
-	ended  chan struct{}
-	result *transcript.Transcript
-	err    error
-}
-
 // load loads the model, and prepares what depends on it.
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
 	model, err := t.Load(ctx, opt)
@@ -53,11 +37,11 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	return model, nil
 }
 
-// transcribeAll transcribes files, t.batch of them at a time: their decoding shares every pass over the
+// runAll transcribes files, t.batch of them at a time: their decoding shares every pass over the
 // weights. On standard output the text comes in the order of the files, as soon as it is known.
 // In a directory each file is written when it is done. Failures are reported at once; the error
 // returned is a summary, or that of the only file.
-func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
+func (t *fileRun) runAll(ctx context.Context, files []string) error {
 	label := "files"
 	if len(files) == 1 {
 		label = filepath.Base(files[0])
@@ -75,7 +59,7 @@ func (t *fileRun) transcribeAll(ctx context.Context, files []string) error {
 	defer stop(nil)
 	wg.Go(func() {
 		for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-			j.result, j.err = t.transcribeFile(ctx, j, bar)
+			j.result, j.err = t.runFile(ctx, j, bar)
 			bar.End(j.index)
 			close(j.ended)
 			done <- j
@@ -115,8 +99,8 @@ func (t *fileRun) showAll(
 	return nil
 }
 
-// transcribeFile transcribes the file of a job.
-func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
+// runFile transcribes the file of a job.
+func (t *fileRun) runFile(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
 	if t.Speakers.Channels {
 		return t.eachChannel(ctx, j, within)
@@ -128,7 +112,7 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 	defer clip.Close()
 	reportTrack(clip)
 	w := transcribe.Callbacks{Estimate: within}
-	if t.printed && t.Speakers.Voices == nil {
+	if t.to.printed && t.Speakers.Voices == nil {
 		w.Segment = j.add
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
@@ -137,6 +121,15 @@ func (t *fileRun) transcribeFile(ctx context.Context, j *job, bar *cli.Progress)
 		t.printWhole(j, tr)
 	}
 	return tr, err
+}
+
+// printWhole prints a transcript, if segments are printed.
+func (t *fileRun) printWhole(j *job, tr *transcript.Transcript) {
+	for _, s := range tr.Segments {
+		if t.to.printed {
+			j.add(s)
+		}
+	}
 }
 
 // reportTrack writes which of several audio tracks is read.
@@ -236,7 +229,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 		slog.Warn("no speech was found: play it, and check that the microphone was on", "audio", j.result.Name)
 	}
 	j.result.Stats.Bandwidth = t.bandwidth
-	if err := t.write(j.name, j.result); err != nil {
+	if err := t.to.write(j.name, j.result); err != nil {
 		return err
 	}
 	t.warnHurried(j.result)
@@ -274,106 +267,4 @@ func (t *fileRun) warnHurried(tr *transcript.Transcript) {
 		slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
 			hurried, show.Some(all, "subtitle"), cps), "audio", tr.Name)
 	}
-}
-
-// begin prints the segments that wait; from then on add prints.
-func (j *job) begin(print func(transcript.Segment)) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, s := range j.waiting {
-		print(s)
-	}
-	j.print = print
-}
-
-// add prints a new segment, or queues it until begin.
-func (j *job) add(s transcript.Segment) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.print != nil {
-		j.print(s)
-	} else {
-		j.waiting = append(j.waiting, s)
-	}
-}
-
-// silent is the largest amplitude of a channel without a speaker, about -80 dB.
-const silent = 1e-4
-
-// eachChannel transcribes the channels of a file one after the other, each as one speaker. It
-// returns and prints the text when all are done.
-func (t *fileRun) eachChannel(
-	ctx context.Context, j *job, within func(done, total float64),
-) (*transcript.Transcript, error) {
-	var names []string
-	var parts []*transcript.Transcript
-	for channel, all := 1, 1; channel <= all; channel++ {
-		sound := t.Sound
-		sound.Channel = channel
-		clip, err := sound.Clip(ctx, t.Env, j.name)
-		if err != nil {
-			return nil, err
-		}
-		if all = clip.Channels(); channel == 1 {
-			reportTrack(clip)
-		}
-		if all == 1 {
-			clip.Close()
-			return nil, fmt.Errorf("%s: has one channel, want one for each speaker; --speakers voice tells voices apart",
-				show.Name(j.name))
-		}
-		part, err := t.channel(ctx, j.name, clip, within)
-		clip.Close()
-		if err != nil {
-			return nil, err
-		}
-		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
-	}
-	tr := transcript.MergeSpeakers(names, parts)
-	tr.MadeBy = t.madeBy
-	t.printWhole(j, tr)
-	return tr, nil
-}
-
-// printWhole prints a transcript, if segments are printed.
-func (t *fileRun) printWhole(j *job, tr *transcript.Transcript) {
-	for _, s := range tr.Segments {
-		if t.printed {
-			j.add(s)
-		}
-	}
-}
-
-// channel transcribes one channel; a silent one has no text.
-func (t *fileRun) channel(
-	ctx context.Context, name string, clip *audio.Clip, within func(done, total float64),
-) (*transcript.Transcript, error) {
-	samples, quiet, err := isQuiet(clip)
-	if err != nil {
-		return nil, t.inFile(name, err)
-	}
-	if quiet && len(clip.Warnings()) == 0 { // a transcription reports damage
-		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate}, nil
-	}
-	if err := clip.Rewind(); err != nil {
-		return nil, t.inFile(name, err)
-	}
-	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Estimate: within})
-}
-
-// isQuiet reads a clip until it is loud enough for a speaker. Of a quiet clip it also returns
-// the number of samples.
-func isQuiet(clip *audio.Clip) (samples int, quiet bool, err error) {
-	for b := make([]float32, audio.SampleRate); err == nil; {
-		var n int
-		n, err = clip.Read(b)
-		samples += n
-		if slices.ContainsFunc(b[:n], func(v float32) bool { return max(v, -v) > silent }) {
-			return 0, false, nil
-		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return samples, true, err
 }

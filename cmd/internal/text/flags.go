@@ -18,17 +18,25 @@ import (
 
 // A fileRun transcribes files: what transcribe and watch share.
 type fileRun struct {
-	cli.Run
 	name string // of the command
+	cli.Run
 	outputFlags
 	recursive bool
 	batch     int            // files at a time
 	flags     *pflag.FlagSet // all
+	to        destination    // set before the model is loaded
+	session                  // set by load
+}
 
+// A destination is where transcripts go.
+type destination struct {
 	printed bool                                               // segments are printed as they come
 	write   func(name string, tr *transcript.Transcript) error // when a file is done
-	outDir  *outputDir                                         // where transcribe writes; nil for standard output
+	dir     *outputDir                                         // of transcribe; nil for standard output
+}
 
+// A session is what the files of a run share once the model is loaded.
+type session struct {
 	transcriber *transcribe.Transcriber
 	highlighter highlighter
 	madeBy      *transcript.Provenance

@@ -19,7 +19,7 @@ import (
 	"verity/internal/show"
 )
 
-// Inputs are the sound files of a command.
+// inputFiles are the sound files of a command.
 type inputFiles struct {
 	names  []string
 	below  map[string]string // where a file lies below the directory that was named

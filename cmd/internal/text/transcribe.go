@@ -83,8 +83,8 @@ func Transcribe(e cli.Env) *cobra.Command {
 func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error {
 	opt := t.Decoding.Result(t.Log.Logger(t.Env))
 	files, err := t.prepare(ctx, args)
-	if t.outDir != nil {
-		defer t.outDir.undo()
+	if t.to.dir != nil {
+		defer t.to.dir.undo()
 	}
 	if err != nil || len(files) == 0 {
 		return err
@@ -95,7 +95,7 @@ func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error
 		return err
 	}
 	defer model.Close()
-	err = t.transcribeAll(ctx, files)
+	err = t.runAll(ctx, files)
 	t.totals.sum(t.Err)
 	return err
 }
@@ -120,8 +120,8 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 		t.Note("verity transcribe: %s\n", others)
 	}
 	files = in.names
-	if t.outDir != nil {
-		if files, err = t.outDir.missing(files); err != nil {
+	if t.to.dir != nil {
+		if files, err = t.to.dir.missing(files); err != nil {
 			return nil, err
 		}
 		if n := len(in.names) - len(files); n > 0 {
@@ -145,9 +145,9 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 		return cli.Usagef("--show-drafts marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	if t.dir == "" {
-		t.printed = format == transcript.TXT
-		t.write = func(_ string, tr *transcript.Transcript) error {
-			if t.printed {
+		t.to.printed = format == transcript.TXT
+		t.to.write = func(_ string, tr *transcript.Transcript) error {
+			if t.to.printed {
 				return nil
 			}
 			return cannotWrite(t.written().Write(t.Out, format, tr))
@@ -161,7 +161,7 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 	if err := d.make(files); err != nil {
 		return err
 	}
-	t.write, t.outDir = d.write, d
+	t.to.write, t.to.dir = d.write, d
 	return nil
 }
 

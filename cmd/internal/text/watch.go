@@ -95,12 +95,12 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	defer model.Close()
-	w.write = w.writeWhole
+	w.to.write = w.writeWhole
 	w.Note("watching %s\n", show.Name(w.root))
 	for ctx.Err() == nil {
 		if files := w.scan(time.Now()); len(files) > 0 {
-			if err := w.transcribeAll(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
-				w.Complain(fmt.Sprintf("verity watch: %v", err)) // transcribeAll reports each of several itself
+			if err := w.runAll(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
+				w.Complain(fmt.Sprintf("verity watch: %v", err)) // runAll reports each of several itself
 			}
 			w.markFailed(files, time.Now())
 			continue
