@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"sync"
@@ -268,45 +267,6 @@ func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
-	}
-}
-
-// Sound yields mono samples from -1 to 1 at audio.SampleRate as they arrive, then io.EOF. *audio.Clip implements it. Other
-// samples are a *audio.SampleError.
-type Sound interface {
-	Read(dst []float32) (int, error)
-}
-
-// Listen transcribes sound while it arrives. It yields the result of every pass until the
-// sound has ended and its last words are confirmed. The last pair may hold an error. When ctx
-// or the loop ends, a Read that still waits is abandoned.
-func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) iter.Seq2[Result, error] {
-	return func(yield func(Result, error) bool) {
-		if err := o.Check(); err != nil {
-			yield(Result{}, err)
-			return
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		s, ended := NewStream(t, &o), make(chan error, 1)
-		go func() { ended <- s.addAll(ctx, sound) }()
-		for u := range s.Utterances(ctx) {
-			for r, err := range u.Passes(ctx, nil) {
-				if !yield(r, err) || err != nil {
-					return
-				}
-			}
-		}
-		err := ctx.Err()
-		if err == nil {
-			err = <-ended
-		}
-		switch {
-		case err != io.EOF:
-			yield(Result{}, err)
-		case s.tracker != nil:
-			yield(Result{Start: seconds(s.Len()), Last: true, Speakers: s.tracker.Finish()}, nil)
-		}
 	}
 }
 
