@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,8 +18,6 @@ import (
 	"verity/cmd/internal/measure"
 	"verity/cmd/internal/models"
 	"verity/cmd/internal/text"
-	"verity/internal/show"
-	"verity/wer"
 )
 
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
@@ -63,50 +58,6 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
 	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))
-}
-
-// applyVariables makes the values of environment variables the defaults of a command's flags. A variable that is nearly
-// one of them is misspelt; others that begin with VERITY_ are of scripts, or Kubernetes sets them for a service.
-func applyVariables(c *cobra.Command) error {
-	var names []string
-	for _, o := range cli.All() {
-		if o.Scope&(cli.Configurable|cli.Server) == 0 {
-			continue
-		}
-		names = append(names, o.Variable())
-		f, value := c.Flags().Lookup(o.Name), os.Getenv(o.Variable())
-		if f == nil || value == "" {
-			continue
-		}
-		if err := f.Value.Set(value); err != nil {
-			return cli.Usagef("$%s=%s: %w", o.Variable(), show.Line(value), err)
-		}
-		f.DefValue = f.Value.String()
-		cli.Must(c.Flags().SetAnnotation(o.Name, cli.FromKey, []string{"$" + o.Variable()}))
-	}
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, "VERITY_") || slices.Contains(names, name) {
-			continue
-		}
-		if near := wer.Nearest(name, names); len(near) > 0 {
-			return cli.Usagef("$%s: there is no such variable%s", show.Line(name), cli.DidYouMean(near))
-		}
-	}
-	return nil
-}
-
-// namingVariable adds to an error about a flag that nobody typed which variable its value comes from.
-func namingVariable(c *cobra.Command, err error) error {
-	if err == nil {
-		return nil
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "--"), " ")
-	f := c.Flags().Lookup(name)
-	if f == nil || f.Changed || f.Annotations[cli.FromKey] == nil {
-		return err
-	}
-	return fmt.Errorf("%w; --%s comes from %s", err, name, f.Annotations[cli.FromKey][0])
 }
 
 // formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
@@ -172,60 +123,6 @@ func isSound(value string) bool { return strings.ContainsAny(value, `./\`) }
 // isTerminal reports whether f is a terminal that understands escape sequences.
 func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// An outWriter writes standard output. It remembers the first error, which cobra ignores when it prints help.
-type outWriter struct {
-	w   io.Writer
-	err error
-
-	mu   sync.Mutex
-	open bool // the last line has no end yet
-	cut  bool // an errWriter ended it
-}
-
-func (o *outWriter) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	rest := b
-	if o.cut {
-		rest = bytes.TrimPrefix(bytes.TrimLeft(b, " "), []byte("\n"))
-	}
-	if len(rest) > 0 {
-		o.open = rest[len(rest)-1] != '\n'
-	}
-	o.cut = o.cut && len(b) == 0
-	n, err := o.w.Write(rest)
-	o.err = cmp.Or(o.err, err)
-	return n + len(b) - len(rest), err
-}
-
-// An errWriter writes standard error where it is the file of standard output, as after 2>&1: in lines of its own.
-type errWriter struct {
-	io.Writer
-	out *outWriter
-}
-
-func (e errWriter) Write(b []byte) (int, error) {
-	e.out.mu.Lock()
-	defer e.out.mu.Unlock()
-	if e.out.open {
-		fmt.Fprintln(e.Writer)
-		e.out.open, e.out.cut = false, true
-	}
-	return e.Writer.Write(b)
-}
-
-// isOneFile reports whether two writers are the same file.
-func isOneFile(a, b io.Writer) bool {
-	one, ok := a.(*os.File)
-	other, both := b.(*os.File)
-	if !ok || !both {
-		return false
-	}
-	info, err := one.Stat()
-	info2, err2 := other.Stat()
-	return err == nil && err2 == nil && os.SameFile(info, info2)
 }
 
 const rootHelp = `Verity transcribes speech with Whisper models, from tiny to large-v3, in pure Go.
