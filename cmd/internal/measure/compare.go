@@ -72,8 +72,8 @@ are inconclusive, 130 interrupted.`
 type compareCommand struct {
 	datasetRun
 	repeats    int
-	precisions *settingsFlag
-	settings   []setting
+	precisions *specsFlag
+	specs      []variantSpec
 }
 
 func Compare(e cli.Env) *cobra.Command {
@@ -84,7 +84,7 @@ func Compare(e cli.Env) *cobra.Command {
 // newCompare returns the command and the struct of its flags.
 func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 	v := &compareCommand{datasetRun: datasetRun{Run: cli.Run{Env: e}}}
-	v.precisions = &settingsFlag{one: &v.Model.Precision}
+	v.precisions = &specsFlag{one: &v.Model.Precision}
 	v.Model.Several = v.precisions
 	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding bit for bit",
 		compareHelp, v.compare)
@@ -118,7 +118,7 @@ func (v *compareCommand) compare(ctx context.Context, files []string) error {
 	stop := v.Loading()
 	r := v.newVariants()
 	defer r.close()
-	err = r.loadAll(ctx, v.settings, data)
+	err = r.loadAll(ctx, v.specs, data)
 	stop()
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func resumedText(c *report.Comparison, batch int) string {
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
-	v.settings = v.precisions.settings()
+	v.specs = v.precisions.specs()
 	if a := &v.Model.Assistant; len(a.Named) > 1 || len(a.Lengths) > 1 {
 		flag, values := "assistant", a.Named
 		if len(a.Lengths) > 1 {
@@ -157,7 +157,7 @@ func (v *compareCommand) check(files []string) error {
 				"without --draft-from and with one value of other flags", flag)
 		}
 		var err error
-		if v.settings, err = settingsOf(v.Model.Precision, flag, values); err != nil {
+		if v.specs, err = specsOf(v.Model.Precision, flag, values); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (v *compareCommand) check(files []string) error {
 func (v *compareCommand) checkVariants() error {
 	assistant := v.Model.Assistant.For(v.Model.Name)
 	none := assistant == string(transcribe.None) && v.Model.Assistant.From == ""
-	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
+	switch assisted := slices.ContainsFunc(v.specs, func(a variantSpec) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
 		return cli.Usagef("there is nothing to compare without an assistant: %s", nameOne)
 	case assisted && none:

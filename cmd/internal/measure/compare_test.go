@@ -30,12 +30,12 @@ func TestCompareWarm(t *testing.T) {
 	}
 	r := v.newVariants()
 	defer r.close()
-	if err := r.loadAll(t.Context(), v.precisions.settings(), data); err != nil {
+	if err := r.loadAll(t.Context(), v.precisions.specs(), data); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range r.list {
 		if a.Decoding() == 0 {
-			t.Errorf("%v is cold", a.setting)
+			t.Errorf("%v is cold", a.variantSpec)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {
 	stop := v.Loading()
 	r := v.newVariants()
 	defer r.close()
-	a, err := r.load(ctx, v.evalSetting(), data.Name)
+	a, err := r.load(ctx, v.evalSpec(), data.Name)
 	stop()
 	if err != nil {
 		return err

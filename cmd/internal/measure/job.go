@@ -103,7 +103,7 @@ func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, err
 	if err := j.OpenTexts(ctx, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
-	a, err := j.newVariants().load(ctx, j.evalSetting(), j.data.Name())
+	a, err := j.newVariants().load(ctx, j.evalSpec(), j.data.Name())
 	if err != nil {
 		return nil, transcript.Provenance{}, err
 	}

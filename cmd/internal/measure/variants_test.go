@@ -25,7 +25,7 @@ func TestParseVariants(t *testing.T) {
 		{"int8+assistant", "", "name two or more"},
 		{"f16,", "", "unknown format"},
 	} {
-		a := settingsFlag{one: new(precision.Precision)}
+		a := specsFlag{one: new(precision.Precision)}
 		err := a.Set(tt.in)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -37,7 +37,7 @@ func TestParseVariants(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", tt.in, a.String(), err, tt.want)
 		}
 	}
-	one := settingsFlag{one: new(precision.Precision)}
+	one := specsFlag{one: new(precision.Precision)}
 	if err := one.Set("int8"); err != nil || one.list != nil || one.String() != "int8" {
 		t.Errorf("one precision: %v, %q, %v", one.list, one.String(), err)
 	}
