@@ -25,52 +25,68 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"verity/tools/must"
-	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
 )
 
-var (
-	build   = flag.Bool("build", false, "build the sets, then stop")
-	data    = flag.String("data", "../shared/data", "`directory` of the recordings that the sets are made of")
-	words   = flag.Int("words", 0, "with -build, the smallest `number` of words in a set, if there are enough recordings (1000); without, how many words of each set to use (all)")
-	seed    = flag.Uint64("seed", 1, "build: `seed` of noise and cuts")
-	systems = flag.String("systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
-	python  = flag.String("python", "bin/peers/venv/bin/python", "the Python `program` that has the peers")
-	peers   = flag.String("peers", "tools/accuracy/peers.py", "the `script` that runs them")
-	only    = flag.String("only", "", "only these `sets`, separated by commas")
-	keep    = flag.String("keep", "", "`file` in which texts are stored")
-	starts  = flag.Bool("starts", false, "print how far the starts and ends of words are off, of the set whose words have times")
-	aligned = flag.Bool("align", false, "align the texts of that set, also with wrong words, and print how far words are off (--align)")
-	show    = flag.Bool("v", false, "show every text with errors")
-)
+// options are the flags, and the directory of the sets.
+type options struct {
+	dir                       string
+	build, starts, align      bool
+	data, python, peers, keep string
+	words                     int
+	seed                      uint64
+	systems, sets             string
+	errors                    bool
+}
 
 func main() {
+	var o options
+	flag.BoolVar(&o.build, "build", false, "build the sets, then stop")
+	flag.StringVar(&o.data, "data", "../shared/data", "`directory` of the recordings that the sets are made of")
+	flag.IntVar(&o.words, "words", 0, "with -build, the smallest `number` of words in a set, if there are enough recordings (1000); without, how many words of each set to use (all)")
+	flag.Uint64Var(&o.seed, "seed", 1, "build: `seed` of noise and cuts")
+	flag.StringVar(&o.systems, "systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
+	flag.StringVar(&o.python, "python", "bin/peers/venv/bin/python", "the Python `program` that has the peers")
+	flag.StringVar(&o.peers, "peers", "tools/accuracy/peers.py", "the `script` that runs them")
+	flag.StringVar(&o.sets, "only", "", "only these `sets`, separated by commas")
+	flag.StringVar(&o.keep, "keep", "", "`file` in which texts are stored")
+	flag.BoolVar(&o.starts, "starts", false, "print how far the starts and ends of words are off, of the set whose words have times")
+	flag.BoolVar(&o.align, "align", false, "align the texts of that set, also with wrong words, and print how far words are off (--align)")
+	flag.BoolVar(&o.errors, "v", false, "show every text with errors")
 	flag.Parse()
 	log.SetOutput(io.Discard) // the FLAC library writes there
 	if flag.NArg() != 1 {
 		must.Do(fmt.Errorf("got %d arguments, want the directory of the sets", flag.NArg()))
 	}
-	if *build {
-		(&builder{data: *data, out: flag.Arg(0), words: cmp.Or(*words, 1000), seed: *seed}).build()
+	o.dir = flag.Arg(0)
+	if o.build {
+		o.words = cmp.Or(o.words, 1000)
+		(&builder{options: o}).build()
 		return
 	}
-	compare(flag.Arg(0))
+	items := must.Get(readLines[item](filepath.Join(o.dir, "manifest.jsonl")))
+	switch systems := o.readSystems(); {
+	case o.align:
+		compareAligned(o.dir, o.seed, timed(items), systems)
+	case o.starts:
+		compareTimes(o.dir, timed(items), systems)
+	default:
+		o.compare(items, systems)
+	}
 }
 
 // wanted reports whether -only allows a set.
-func wanted(set string) bool { return *only == "" || slices.Contains(strings.Split(*only, ","), set) }
+func (o *options) wanted(set string) bool {
+	return o.sets == "" || slices.Contains(strings.Split(o.sets, ","), set)
+}
 
 // A system is a program to compare.
 type system struct {
@@ -81,35 +97,29 @@ type system struct {
 	counts  map[string][]wer.Counts // by set
 }
 
+func (o *options) readSystems() (all []*system) {
+	for text := range strings.SplitSeq(o.systems, ";") {
+		name, command, ok := strings.Cut(text, "=")
+		if !ok {
+			must.Do(fmt.Errorf("systems: got %q, want NAME=COMMAND", text))
+		}
+		all = append(all, &system{name, strings.Fields(command), map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}})
+	}
+	return all
+}
+
 // compare transcribes the sets with every system and prints the table.
-func compare(dir string) {
-	items := must.Get(readLines[item](filepath.Join(dir, "manifest.jsonl")))
+func (o *options) compare(items []item, all []*system) {
 	for _, i := range items { // a second time
 		if i.Set == "two languages" {
 			i.Set = "two languages --multilingual"
 			items = append(items, i)
 		}
 	}
-	var all []*system
-	for text := range strings.SplitSeq(*systems, ";") {
-		name, command, ok := strings.Cut(text, "=")
-		if !ok {
-			must.Do(fmt.Errorf("systems: got %q, want NAME=COMMAND", text))
-		}
-		all = append(all, &system{name: name, command: strings.Fields(command)})
-	}
-	if *aligned {
-		compareAligned(dir, items, all)
-		return
-	}
-	if *starts {
-		compareTimes(dir, items, all)
-		return
-	}
 	var sets []string
 	of, length := map[string][]item{}, map[string]int{} // recordings and words, by set
 	for _, i := range items {
-		if !wanted(i.Set) || *words > 0 && length[i.Set] >= *words {
+		if !o.wanted(i.Set) || o.words > 0 && length[i.Set] >= o.words {
 			continue
 		}
 		if of[i.Set] == nil {
@@ -118,10 +128,9 @@ func compare(dir string) {
 		of[i.Set], length[i.Set] = append(of[i.Set], i), length[i.Set]+len(strings.Fields(i.Text))
 	}
 	for _, s := range all {
-		s.seconds, s.texts, s.counts = map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}
 		for _, set := range sets {
-			s.transcribeSet(dir, set, of[set])
-			s.score(set, of[set])
+			o.transcribeSet(s, set, of[set])
+			o.score(s, set, of[set])
 		}
 	}
 	printTable(all, sets)
@@ -135,9 +144,9 @@ type stored struct {
 }
 
 // transcribeSet transcribes the recordings of a set whose texts are not stored.
-func (s *system) transcribeSet(dir, set string, items []item) {
-	if *keep != "" {
-		rows, err := readLines[stored](*keep)
+func (o *options) transcribeSet(s *system, set string, items []item) {
+	if o.keep != "" {
+		rows, err := readLines[stored](o.keep)
 		if !errors.Is(err, os.ErrNotExist) {
 			must.Do(err)
 		}
@@ -155,12 +164,12 @@ func (s *system) transcribeSet(dir, set string, items []item) {
 	for _, i := range items {
 		r.Audio = append(r.Audio, i.Audio)
 	}
-	r.Texts, r.Seconds = s.transcribe(dir, set, items)
+	r.Texts, r.Seconds = o.transcribe(s, set, items)
 	s.store(r)
-	if *keep == "" {
+	if o.keep == "" {
 		return
 	}
-	f := must.Get(os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644))
+	f := must.Get(os.OpenFile(o.keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644))
 	must.Do(json.NewEncoder(f).Encode(r))
 	must.Do(f.Close())
 }
@@ -174,17 +183,17 @@ func (s *system) store(r stored) {
 }
 
 // transcribe runs the program and returns the texts and the seconds of processor time.
-func (s *system) transcribe(dir, set string, items []item) (texts []string, seconds float64) {
+func (o *options) transcribe(s *system, set string, items []item) (texts []string, seconds float64) {
 	arguments := slices.Clone(s.command[1:])
 	multilingual := strings.HasSuffix(set, "--multilingual")
 	program := s.command[0]
 	if program == "peer" {
-		program, arguments = *python, append([]string{*peers, s.name}, append(arguments, fmt.Sprint(multilingual))...)
+		program, arguments = o.python, append([]string{o.peers, s.name}, append(arguments, fmt.Sprint(multilingual))...)
 	} else if arguments = append(arguments, "--output-format", "json", "--quiet"); multilingual {
 		arguments = append(arguments, "--multilingual")
 	}
 	for _, i := range items {
-		arguments = append(arguments, filepath.Join(dir, i.Audio))
+		arguments = append(arguments, filepath.Join(o.dir, i.Audio))
 	}
 	command := exec.Command(program, arguments...)
 	var out bytes.Buffer
@@ -205,7 +214,7 @@ func (s *system) transcribe(dir, set string, items []item) (texts []string, seco
 }
 
 // score counts the errors in the texts of a set.
-func (s *system) score(set string, items []item) {
+func (o *options) score(s *system, set string, items []item) {
 	var scorer wer.Scorer
 	for _, i := range items {
 		normalized := normalize.Basic
@@ -215,7 +224,7 @@ func (s *system) score(set string, items []item) {
 		text := s.texts[set+"/"+i.Audio]
 		score := must.Get(scorer.Score(context.Background(), normalized(i.Text), normalized(text)))
 		s.counts[set] = append(s.counts[set], score.Words)
-		if *show && score.Words.Errors() > 0 {
+		if o.errors && score.Words.Errors() > 0 {
 			fmt.Printf("%s, %s: %+v\n  want %s\n  got  %s\n", s.name, i.Audio, score.Words,
 				normalized(i.Text), normalized(text))
 		}
@@ -270,68 +279,6 @@ func sum(counts []wer.Counts) (c wer.Counts) {
 	}
 	return c
 }
-
-// compareTimes prints how far the starts and ends of words are from where they are known to be. Every word that the
-// alignment of both texts finds in both of them counts.
-func compareTimes(dir string, items []item, all []*system) {
-	items = slices.DeleteFunc(items, func(i item) bool { return i.Words == nil })
-	fmt.Println("| system, words | number | starts off, s: mean | within 0.1 s | over 0.3 s | ends off, s: mean | within 0.1 s | over 0.3 s |\n|---|---|---|---|---|---|---|---|")
-	for _, s := range all {
-		starts, ends := map[string][]float64{}, map[string][]float64{} // by kind of word
-		for _, i := range items {
-			command := append(slices.Clone(s.command), "--word-timestamps", "--output-format", "json", "--quiet", filepath.Join(dir, i.Audio))
-			out := must.Get(exec.Command(command[0], command[1:]...).Output())
-			var t transcript.Transcript
-			must.Do(json.Unmarshal(out, &t))
-			var found []transcript.Word
-			for _, segment := range t.Segments {
-				found = append(found, segment.Words...)
-			}
-			ids := map[string]int32{}
-			id := func(word string) int32 {
-				word = normalize.English(word)
-				if _, ok := ids[word]; !ok {
-					ids[word] = int32(len(ids))
-				}
-				return ids[word]
-			}
-			var ref, hyp []int32
-			for _, w := range i.Words {
-				ref = append(ref, id(w.Word))
-			}
-			for _, w := range found {
-				hyp = append(hyp, id(w.Word))
-			}
-			for _, p := range wer.Align(ref, hyp) {
-				if p.Op != wer.Hit {
-					continue
-				}
-				kinds := []string{"all"}
-				if i.Words[p.Ref].AfterPause {
-					kinds = append(kinds, "after a pause")
-				}
-				if p.Ref+1 == len(i.Words) || i.Words[p.Ref+1].AfterPause {
-					kinds = append(kinds, "before a pause")
-				}
-				for _, kind := range kinds {
-					starts[kind] = append(starts[kind], distance(found[p.Hyp].Start, i.Words[p.Ref].Start))
-					ends[kind] = append(ends[kind], distance(found[p.Hyp].End, i.Words[p.Ref].End))
-				}
-			}
-		}
-		for _, kind := range []string{"all", "after a pause", "before a pause"} {
-			fmt.Printf("| %s, %s | %d |", s.name, kind, len(starts[kind]))
-			for _, off := range [][]float64{starts[kind], ends[kind]} {
-				slices.Sort(off)
-				fmt.Printf(" %.3f | %.1f %% | %d |", stat.Mean(off, nil), 100*stat.CDF(0.1, stat.Empirical, off, nil), len(off)-sort.SearchFloat64s(off, 0.3))
-			}
-			fmt.Println()
-		}
-	}
-}
-
-// distance returns how far two times are apart, in whole milliseconds: 0.1 s is within 0.1 s.
-func distance(a, b float64) float64 { return math.Round(math.Abs(a-b)*1000) / 1000 }
 
 // cell is the rate with its substitutions, deletions and insertions.
 func cell(c wer.Counts) string {

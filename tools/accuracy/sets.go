@@ -44,10 +44,8 @@ type timedWord struct {
 
 // A builder makes the sets of one seed.
 type builder struct {
-	data, out string
-	words     int // wanted in each set
-	seed      uint64
-	items     []item
+	options
+	items []item
 
 	english, reader, dutch []utterance // several speakers; one whose word times are known
 	dishes, music          []float32
@@ -74,10 +72,10 @@ func (b *builder) build() {
 		make()
 	}
 	var lines strings.Builder
-	for _, i := range slices.DeleteFunc(b.items, func(i item) bool { return !wanted(i.Set) }) {
+	for _, i := range slices.DeleteFunc(b.items, func(i item) bool { return !b.wanted(i.Set) }) {
 		must.Do(json.NewEncoder(&lines).Encode(i))
 	}
-	must.Do(os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644))
+	must.Do(os.WriteFile(filepath.Join(b.dir, "manifest.jsonl"), []byte(lines.String()), 0o644))
 }
 
 // random returns the numbers of a recording of a set. They depend on nothing else.
@@ -257,7 +255,7 @@ func (b *builder) pauses() {
 		}
 		i.Audio, i.Text = filepath.Join("pauses", fmt.Sprint(k, ".wav")), strings.TrimSpace(i.Text)
 		b.items = append(b.items, i)
-		writeWAV(filepath.Join(b.out, i.Audio), pcm, audio.SampleRate)
+		writeWAV(filepath.Join(b.dir, i.Audio), pcm, audio.SampleRate)
 	}
 }
 
@@ -350,8 +348,8 @@ func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) (word
 	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
 	name := filepath.Join(folder, id+".wav")
 	b.items = append(b.items, item{Set: set, Audio: name, Text: strings.TrimSpace(text), Lang: lang})
-	if wanted(set) {
-		writeWAV(filepath.Join(b.out, name), pcm, rate)
+	if b.wanted(set) {
+		writeWAV(filepath.Join(b.dir, name), pcm, rate)
 	}
 	return len(strings.Fields(text))
 }
