@@ -1,6 +1,6 @@
 // Words keep their times when a text is edited: the old and the new words are aligned, and new words share the time of
 // those that they replace.
-import {tokensOf} from "./paragraphs.js";
+import {capital, tokensOf} from "./paragraphs.js";
 
 const farthest = 1500; // insertions and deletions that are aligned; more are a new text
 
@@ -71,7 +71,7 @@ function share(words, start, end, speaker, cue) {
   }
 }
 
-const few = 12; // words after which a mark is missed; after twice as many, the end of a sentence
+const few = 12, many = 20; // words after which a mark is missed, and the end of a sentence
 const ending = /[.?!…。？！]["'\p{Pe}\p{Pf}]*$/u, marked = /[.?!…。？！,;:、，—–]["'\p{Pe}\p{Pf}]*$/u, tail = text => /[^\p{L}\p{N}]*$/u.exec(text)[0];
 
 // punctuated gives paragraphs, where they have no mark for long, those of another text that has the same words there.
@@ -80,10 +80,11 @@ export function punctuated(paragraphs, other) {
   const same = new Map(match(words.map(w => key(w.text)), others.map(w => key(w.text)))), goesOn = k => same.get(k) === same.get(k - 1) + 1;
   for (let end = words.length, begin; end > 0; end = begin) { // the stretch up to a mark; from the last, so that places stay right
     for (begin = end - 1; begin > 0 && !marked.test(words[begin - 1].text);) begin--;
-    for (let k = end - 2, ends = end - begin > 2 * few; end - begin > few && k >= begin; k--) {
-      if (!same.has(k)) continue;
-      const {n, at, length, text} = words[k], j = same.get(k), theirs = others[j].text, letters = !j || ending.test(others[j - 1].text) && !(ends && goesOn(k)) ? text : theirs;
-      texts[n] = texts[n].slice(0, at) + letters.slice(0, letters.length - tail(letters).length) + (ending.test(theirs) && !(ends && goesOn(k + 1)) ? "" : tail(theirs)) + texts[n].slice(at + length);
+    for (let k = end - 1, ends = k => end - begin > many && (goesOn(k + 1) || k + 1 === words.length); end - begin > few && k >= begin; k--) {
+      const {n, at, length, text} = words[k], j = same.get(k), theirs = others[j]?.text;
+      if (!theirs || marked.test(text)) continue;
+      const after = !j || ending.test(others[j - 1].text), first = k > begin ? after && ends(k - 1) : !k || ending.test(words[k - 1].text), letters = first ? capital(theirs) : after ? text : theirs;
+      texts[n] = texts[n].slice(0, at) + letters.slice(0, letters.length - tail(letters).length) + (ending.test(theirs) && !ends(k) ? "" : tail(theirs)) + texts[n].slice(at + length);
     }
   }
   return rewrite(paragraphs, texts);

@@ -124,13 +124,16 @@ export class Live {
     this.on.changed();
   }
 
+  // begun returns what comes next with a capital where a sentence begins: the model may write the first word of a pass small.
+  begun(text) {
+    const last = this.job.paragraphs.at(-1);
+    return !last || endsSentence(last.text) ? capital(text) : text;
+  }
+
   delta(item, e) {
-    const words = e.words || [], start = item.end, last = this.job.paragraphs.at(-1);
-    if (!last || endsSentence(last.text)) { // the model may write the first word of a pass small
-      item.begins ||= !item.text;
-      e.delta = capital(e.delta);
-      if (words.length) words[0].word = capital(words[0].word);
-    }
+    const words = e.words || [], start = item.end;
+    e.delta = this.begun(e.delta);
+    if (words.length) words[0].word = this.begun(words[0].word);
     const end = words.length ? words[words.length - 1].end : start;
     if (!item.before) item.before = structuredClone(this.job.paragraphs.slice(-1));
     item.from ??= this.job.paragraphs.length - item.before.length;
@@ -147,9 +150,8 @@ export class Live {
     if (!item.segments.length || !item.before) return;
     const before = this.job.paragraphs.length, voices = () => new Set(this.job.paragraphs.flatMap(p => p.speaker ?? [])).size, few = voices();
     this.job.paragraphs.splice(item.from, before, ...item.before);
-    for (const [i, {text, start, end, speaker}] of item.segments.entries()) {
-      append(this.job.paragraphs, {text: item.begins && !i ? capital(text) : text, start, end, speaker, words: item.words.filter(w => w.start >= start - 0.01 && w.start < end)});
-    }
+    const within = ({start, end}) => item.words.filter(w => w.start + w.end >= 2 * start && w.start + w.end < 2 * end); // by their middle
+    for (const s of item.segments) append(this.job.paragraphs, {text: this.begun(s.text), start: s.start, end: s.end, speaker: s.speaker, words: within(s)});
     this.on.text(this.job.paragraphs.length < before || voices() !== few ? undefined : item.from);
   }
 

@@ -31,9 +31,8 @@ export function announce(message, {bad, undo, act, job, quiet} = {}) {
 
 // hide takes the message of a kind away, and hideOther an Undo of another recording.
 export function hide(kind) {
-  const {toast} = toasts[kind] || {};
-  if (toast && $("status").textContent === toast.firstChild.textContent) $("status").textContent = "";
-  toast?.remove();
+  if ($("status").textContent === toasts[kind]?.toast.firstChild.textContent) $("status").textContent = "";
+  toasts[kind]?.toast.remove();
   delete toasts[kind];
 }
 

@@ -185,7 +185,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // A text replaces that of a recording with the same name, which becomes a version.
       const before = await words(page), [[, , paragraphs]] = await stored(), sound = readFileSync(speech);
       await put(["Harbour.srt", Buffer.from(files.srt.toString().replace("harbour", "HARBOUR"))]);
-      await announced(page, "Harbour.srt is open. The text from before is a version");
+      await announced(page, "Harbour.srt is open. The text from before is in the menu with the language");
       check("subtitles open beside the sound that is here", /HARBOUR/.test(await words(page)) && (await rows(page)).length === 2 && await page.isVisible("#play"), await words(page));
       await page.click("#undoEdit");
       check("undo brings the text from before", await words(page) === before, await words(page));
@@ -215,7 +215,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       const [, changed] = await saved(page, "#save [data-format=srt]");
       check("and saved with the same times, after an edit too", /Well, So/.test(changed) && seconds(changed.toString()).join() === seconds(files.srt.toString()).join(), [seconds(changed.toString()), seconds(files.srt.toString())]);
       await put(["other.vtt", Buffer.from("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>Ask not.\n")]);
-      await announced(page, "other.vtt is open, without its sound");
+      await announced(page, "other.vtt is open. To hear it, drop its sound or video here too.");
       const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", {name: "Add its sound"}).click()]);
       await chooser.setFiles({name: "tape 7.wav", mimeType: "audio/wav", buffer: sound});
       await page.waitForFunction(() => document.getElementById("player").readyState > 0);
@@ -224,7 +224,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       check("a sound of another name can be chosen; a voice of VTT is a speaker", (await rows(page)).join() === "other,film,talk.en" && await page.locator(".speaker:visible").textContent() === "Ann", await rows(page));
       await put(["bad.json", Buffer.from('{"text": "No times."}')]);
       await announced(page, "bad.json: ");
-      check("a text without times is refused", /there are no texts with times in it; want srt, vtt, or the JSON/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
+      check("a text without times is refused", /There is no text with times in this file\. Choose JSON, SRT or VTT/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
       // A text that comes while its sound is written takes its place.
       copyFileSync(`${pictures}/long.wav`, `${pictures}/late.wav`);
       await add(page, `${pictures}/late.wav`);
@@ -239,7 +239,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       check("everything is saved in one file", /^Verity \d{4}-\d\d-\d\d\.zip$/.test(download.suggestedFilename()), download.suggestedFilename());
       execFileSync("python3", ["-c", "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; o = zipfile.ZipFile(sys.argv[2], 'w', 8); [o.writestr(n, z.read(n)) for n in z.namelist()]", archive, packed]);
       await page.setInputFiles("#file", archive);
-      await announced(page, "0 recordings are back; 4 were here.");
+      await announced(page, "0 recordings are back; 4 were here already.");
       check("what is here does not come twice", (await rows(page)).length === 4, await rows(page));
       await page.context().close();
       for (const path of [archive, packed]) {

@@ -267,9 +267,10 @@ test("a second text that lacks marks for long has those of the live text", () =>
   const long = "and so my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.";
   for (const [found, live, want, why] of [
     ["And so my fellow Americans ask not what your country can do for you.", "And so, my fellow Americans, ask not. What your country can do for you.", "And so, my fellow Americans, ask not what your country can do for you.", "commas come back; a live utterance may end amid a sentence"],
-    [long, "And so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "and so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "a text without any sentence has those of the other"],
-    [long, "And so, my fellow citizens. We ask not what your country can do.", "and so, my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.", "no sentence ends where other words follow"],
+    [long, "And so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "And so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country. And now, we go on.", "a text without any sentence has those of the other"],
+    [long, "And so, my fellow citizens. We ask not what your country can do.", "And so, my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.", "no sentence ends where other words follow"],
     ["And so, my fellow Americans, ask not what your country can do for you.", "And so my fellow Americans. Ask not, what your country can do for you?", "And so, my fellow Americans, ask not what your country can do for you.", "marks that are there stay"],
+    ["And so my fellow Americans ask not what your country can do for you Ask what you can do for your country", "And so my fellow Americans. asked not what your country can do for you. ask what you can do for your country.", "And so my fellow Americans ask not what your country can do for you. Ask what you can do for your country.", "as the base model heard Kennedy"],
     ["One two.|Three four.", "Other words, all of them.", "One two. Three four.", "another text changes nothing"],
   ]) assert.equal(spoken(found, live), want, why);
 });
