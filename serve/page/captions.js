@@ -45,7 +45,7 @@ export function text(made, from = 0) {
 // tentative shows text that may still change, which begins an utterance or goes on with one.
 export function tentative(made, text, begins) {
   if (made !== job) return;
-  unsettled.textContent = (begins ? "" : " ") + text.trim();
+  unsettled.textContent = text && (begins ? "" : " ") + text.trim();
   if (begins || !drawn.length) next.append(unsettled); else drawn.at(-1).p.append(unsettled);
   if (text && next.firstChild) list.append(next); else next.remove();
 }
