@@ -808,7 +808,7 @@ const parts = {
     await page.click("#stopLive");
     const stopping = await page.evaluate(() => ["stopLive", "recordText", "state"].map(id => document.getElementById(id).textContent).concat(document.querySelector("#jobs .state").textContent).join());
     check("Stop shows at once that it stopped", /Writing the rest…,Stopped,Writing the rest…Skip the rest,writing the rest|Stop,Record,/.test(stopping), stopping); // or it is done already
-    await page.waitForFunction(() => /Done\.|done in/.test(document.getElementById("status").textContent), null, {timeout: 240000});
+    await page.waitForFunction(() => /Recorded, and written|done in/.test(document.getElementById("status").textContent), null, {timeout: 240000});
     check("until the end", await page.evaluate(() => window.awake.released), "");
     await page.waitForFunction(() => { const d = document.getElementById("player").duration; return d > 3 && d < 1000; });
     check("the recording can be played", true);
@@ -916,7 +916,7 @@ const parts = {
     const textOnly = await open();
     await textOnly.evaluate(() => { delete window.MediaRecorder; });
     await textOnly.click("#record0");
-    await announced(textOnly, "its sound is not");
+    await announced(textOnly, "but not its sound");
     await textOnly.waitForFunction(() => document.querySelector("#text p")?.textContent.length > 20, null, {timeout: 120000});
     await textOnly.click("#stopLive");
     await announced(textOnly, "Recorded, and written.");

@@ -193,13 +193,13 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // Text and sound together, and one after the other, in a page without recordings.
       page = (await page.context().close(), await open());
       await put(["talk.en.json", files.json], ["talk.wav", sound]);
-      await announced(page, "talk.en.json is open.");
+      await announced(page, "talk.en.json is open, with its sound.");
       await page.waitForFunction(() => document.getElementById("player").readyState > 0);
       check("JSON and its sound open together", await words(page) === before && (await rows(page)).join() === "talk.en" && /0:50/.test(await page.textContent("#facts")), [await words(page), await rows(page), await page.textContent("#facts")]);
       const [[, size, again]] = await stored(), bare = list => list.map(p => [p.text, p.speaker && p.speaker.replace(/A$/, "Speaker 1").replace(/B$/, "Speaker 2"), p.words.map(w => [w.at, Math.round(w.start * 100), w.p])]);
       check("with the words, times, doubts and speakers that it had", size === sound.length && JSON.stringify(bare(again)) === JSON.stringify(bare(paragraphs)), [bare(again)[0], bare(paragraphs)[0]]);
       await put(["film.srt", files.srt]);
-      await announced(page, "without its sound");
+      await announced(page, "To hear it, drop its sound or video here too.");
       check("subtitles open without a sound", /So, let us begin/.test(await words(page)) && await page.getByRole("button", {name: "Add its sound"}).isVisible() && !await page.isVisible("#play"), await page.textContent("#problem"));
       await looks(page, "without-sound", ["light", "dark"]);
       await put(["film.wav", sound]);
