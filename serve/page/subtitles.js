@@ -182,7 +182,7 @@ export const shift = by => change(() => {
   if (!(first + by >= 0)) return announce(Number.isFinite(by) ? `The first subtitle begins at ${first.toFixed(2)} s: it cannot be ${-by} s earlier.` : "Type seconds, like 1.5.", {bad: true});
   remember(job);
   job.paragraphs = job.paragraphs.map(p => ({...p, words: p.words.map(w => ({...moved(w), ...w.cue && {cue: w.cue.map(t => t + by)}}))}));
-  job.highlights = job.highlights?.map(moved);
+  Object.assign(job, {highlights: job.highlights?.map(moved)}, !job.file && {duration: job.duration + by});
   return {message: `All subtitles are ${Math.abs(by)} s ${by < 0 ? "earlier" : "later"}.`};
 });
 
