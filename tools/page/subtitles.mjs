@@ -115,6 +115,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // All together.
       const still = await lines(page), move = async (by, button) => { await page.click("#shift summary"); await page.fill("#shiftBy", by); await page.getByRole("button", {name: button}).click(); };
       await page.click("#shift summary");
+      await page.evaluate(() => { document.body.dataset.view = "text"; });
       await looks(page, "shift");
       await page.keyboard.press("Escape");
       await move("1,5", "Later");
