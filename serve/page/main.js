@@ -105,8 +105,8 @@ async function sample() {
   }
 }
 
-function showFailure(e, job) {
-  if (e.remedy === "key") settings.askKey();
+async function showFailure(e, job) {
+  if (e.remedy === "key") await settings.askKey(); // the message is shown in it
   const other = job && job === pane.job() && e.remedy === "file" && jobs.waiting()[0], listed = !narrow.matches || document.body.dataset.view === "list";
   if (other) choose(other, true);
   else if (job && job === pane.job() && !(narrow.matches && listed)) return; // the pane says it
