@@ -60,65 +60,17 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))
 }
 
-// formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
-var formatFlags = map[string]string{
-	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
-	"-ojson-full": "json",
-}
-
-// commandLine adds the command that the arguments leave out, puts -f in place of formatFlags, the recording itself in that of
-// whisper.cpp's -f FILE, and Verity's flags in place of those of other programs. The rest of theirs get two hyphens, since -fp
-// would be read as -f p; and a value after a flag that may stand alone gets an equals sign.
+// commandLine adds the command that the arguments leave out, and translates the flags of other programs.
 func commandLine(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		forEach(root, plainUsage)
 		forEach(root, completeFlags)
 		return append(args[:1:1], withCommand(root, args[1:])...)
 	}
-	var out []string
-	var printed string // a flag for a format
 	args = withCommand(root, args)
 	cmd, _, _ := root.Find(args)
-	reads := cli.IsReader(cmd)
-	for i := 0; i < len(args); i++ {
-		arg, last := args[i], len(out)-1
-		format := formatFlags[strings.Replace(arg, "--output-", "-o", 1)]
-		name := strings.TrimLeft(arg, "-")
-		here, _ := cli.Elsewhere(name)
-		ours, n := cli.Equivalent(cmd, args[i:])
-		switch {
-		case arg == "--":
-			out = append(out, args[i:]...)
-			i = len(args)
-			continue
-		case n > 0 && reads:
-			out = append(out, ours...)
-			i += n - 1
-			continue
-		case (arg == "-f" || arg == "--file") && args[0] == "transcribe" && i+1 < len(args) && isSound(args[i+1]):
-			continue // whisper.cpp names recordings so
-		case format != "":
-			arg, printed = "--output-format="+format, arg
-		case here != "" && arg[0] == '-' && reads:
-			arg = "--" + name
-		case last >= 0 && cli.IsValue(cmd.Flags(), out[last], arg):
-			out[last] += "=" + arg
-			continue
-		}
-		out = append(out, arg)
-	}
-	if reads {
-		out = cli.Join(out)
-	}
-	isDirectory := func(arg string) bool { return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "--output-dir") }
-	if printed != "" && !slices.ContainsFunc(out, isDirectory) {
-		fmt.Fprintf(root.ErrOrStderr(), "verity: %s prints here, and -o DIRECTORY writes files\n", printed)
-	}
-	return out
+	return cli.Translate(cmd, args)
 }
-
-// isSound reports whether the value of -f is the path of a recording. A format is none, whatever directories there are.
-func isSound(value string) bool { return strings.ContainsAny(value, `./\`) }
 
 // isTerminal reports whether f is a terminal that understands escape sequences.
 func isTerminal(f *os.File) bool {

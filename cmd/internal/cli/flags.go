@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/diarize"
 	"verity/internal/show"
 	"verity/wer"
 )
@@ -63,9 +58,9 @@ func optionOf(f *pflag.Flag) *Option {
 	return nil
 }
 
-// IsValue reports whether the argument after a flag that may stand alone is its value: it would be a valid one, and no
+// isValue reports whether the argument after a flag that may stand alone is its value: it would be a valid one, and no
 // file has that name.
-func IsValue(flags *pflag.FlagSet, flag, arg string) bool {
+func isValue(flags *pflag.FlagSet, flag, arg string) bool {
 	name, long := strings.CutPrefix(flag, "--")
 	f := flags.Lookup(name)
 	if !long || f == nil || f.NoOptDefVal == "" || optionOf(f) == nil {
@@ -323,198 +318,7 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	return typed, hint
 }
 
-// accepted returns the values of another program's flag that others has.
-func accepted(name string) (values []string) {
-	name = strings.ReplaceAll(name, "_", "-")
-	for key := range others {
-		flag, value, _ := strings.Cut(key, "=")
-		if (flag == name || flag == "-"+name) && value != "" && value != "*" {
-			values = append(values, value)
-		}
-	}
-	slices.Sort(values)
-	return values
-}
-
 // goTypes replaces the errors of package strconv, which speak of Go.
 var goTypes = map[string]string{
 	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
-}
-
-// others are flags of whisper, whisper.cpp, faster-whisper, whisperX and their servers, alone or with a value (* is any), under
-// what stands for them here: our flags, which begin with hyphens (DIRECTORY and NAME are the parts of a path; for [0] and [1], see
-// pairs); nothing, if they ask for what Verity does anyway; a flag that takes the same values; or what an error advises. Flags
-// without a use here are not among them, except short ones that would be read as one of ours with its value.
-var others = byName(map[string]string{
-	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
-		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +
-		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
-		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
-		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
-		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
-		"-et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01 " +
-		"convert -nc no-context -nlp no-language-probabilities inference-path=/inference inference-path=/v1/audio/transcriptions",
-
-	"--audio-context=all":                      "-ac=0 audio-ctx=0",
-	"--clip-timestamps[0]=*":                   "-ot=* offset-t=*",
-	"--clip-timestamps[1]=*":                   "-d=* duration=*",
-	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
-	"--listen[0]=*":                            "host=*",
-	"--listen[1]=*":                            "port=*",
-	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
-	"--max-words-per-line=1":                   "-ml=1 max-len=1",
-	"--precision=f16":                          "compute-type=float16",
-	"--precision=f32":                          "compute-type=float32",
-	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
-	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
-	"--progress=always":                        "-pp",
-	"--speakers[0]=*":                          "min-speakers=*",
-	"--speakers[1]=*":                          "max-speakers=*",
-	"--speakers=voice":                         "diarize tinydiarize -tdrz",
-	"--task=translate":                         "-tr translate",
-	"--temperature-increment-on-fallback=none": "-nf no-fallback",
-
-	"audio-context": "audio-ctx -ac", "batch": "batch-size", "beam-size": "-bs", "best-of": "-bo", "chunked": "batched",
-	"initial-prompt": "prompt", "logprob-threshold": "logprob-thold -lpt", "model": "model-directory",
-	"no-speech-threshold": "no-speech-thold -nth", "offline": "local-files-only model-cache-only", "precision": "to",
-	"progress": "print-progress", "quiet": "no-prints -np", "speakers": "num-speakers speaker-num",
-	"suppress-expression": "suppress-regex", "temperature": "-tp", "temperature-increment-on-fallback": "temperature-inc -tpi",
-	"threads": "cpu-threads -t", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
-
-	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev",
-	"use --log-level debug": "debug-mode -debug", "leave it out: --quiet and --stats say how much is printed": "verbose",
-	"leave it out": "fp16 -fp -ls log-score -on -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
-		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
-	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
-	"use --chunked for one long file, --batch for several": "processors -p chunk-length chunk-length-s",
-	"leave it out: context is not limited":                 "max-context -mc",
-	"leave it out, or use --precision":                     "compute-type",
-	"use --subtitles":                                      "segment-resolution",
-	"leave it out: only --vad-threshold and --vad-min-silence-duration-ms can be set": "vad-max-speech-duration-s vad-min-speech-duration-ms " +
-		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
-	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
-	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
-	"use verity listen":                          "live-input-device live-transcribe live-volume-threshold",
-	"leave it out: paths and the page are fixed": "inference-path request-path public", "set TMPDIR instead": "tmp-dir",
-})
-
-// isOurs reports whether a row of others consists of our flags, or of none.
-func isOurs(row string) bool { return row == "" || strings.HasPrefix(row, "--") }
-
-// Equivalent returns what has the effect of the flag of another program that begins args, and of how many of them it
-// consists: none if that is no such flag, or if a command has no flag for it.
-func Equivalent(c *cobra.Command, args []string) (ours []string, n int) {
-	name, value, attached := strings.Cut(args[0], "=")
-	short, is := strings.CutPrefix(name, "-")
-	name = strings.ReplaceAll(strings.TrimPrefix(short, "-"), "_", "-")
-	if n = 1; !attached && len(args) > 1 {
-		value, n = args[1], 2
-	}
-	for _, name := range []string{"-" + name, name} {
-		for _, key := range []string{name + "=" + strings.ToLower(value), name + "=*", name} {
-			text, known := others[key]
-			switch {
-			case !is || !known || !isOurs(text) || !hasAll(c, text) || key == name && attached || key != name && !attached && n == 1:
-			case key == name:
-				return strings.Fields(text), 1
-			default:
-				directory, file := filepath.Split(value)
-				values := strings.NewReplacer("*", value, "DIRECTORY", cmp.Or(directory, "."), "NAME", file)
-				for _, flag := range strings.Fields(text) { // a value may have spaces
-					ours = append(ours, values.Replace(flag))
-				}
-				return ours, n
-			}
-		}
-	}
-	return nil, 0
-}
-
-// hasAll reports whether a command has all flags that a row of others names.
-func hasAll(c *cobra.Command, row string) bool {
-	for word := range strings.FieldsSeq(row) {
-		name, is := strings.CutPrefix(word, "--")
-		if end := strings.IndexAny(name, "=[,:"); end >= 0 {
-			name = name[:end]
-		}
-		if (is || name == row) && c.Flags().Lookup(name) == nil || word == "-f" && c.Flags().ShorthandLookup("f") == nil {
-			return false
-		}
-	}
-	return true
-}
-
-// pairs make one value of two flags of other programs, which may be empty.
-var pairs = map[string]func(first, second string) string{
-	"clip-timestamps": func(offset, duration string) string { // in milliseconds
-		from, err := strconv.ParseFloat(cmp.Or(offset, "0"), 64)
-		length, err2 := strconv.ParseFloat(cmp.Or(duration, "0"), 64)
-		switch {
-		case cmp.Or(err, err2) != nil:
-			return offset + "," + duration // an error of this flag
-		case length == 0:
-			return number(from / 1000)
-		}
-		return number(from/1000) + "," + number((from+length)/1000)
-	},
-	"listen": func(host, port string) string {
-		return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), cmp.Or(port, "8000"))
-	},
-	"speakers": func(least, most string) string {
-		return cmp.Or(least, "1") + "-" + cmp.Or(most, strconv.Itoa(diarize.MaxSpeakers))
-	},
-}
-
-// Join joins the pairs among the arguments of a command as Equivalent returns them. whisperX's --diarize goes with its numbers.
-func Join(args []string) []string {
-	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		var values [2]string
-		rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-			flag, value, _ := strings.Cut(arg, "=")
-			for i := range values {
-				if flag == fmt.Sprintf("--%s[%d]", name, i) {
-					values[i] = value
-					return true
-				}
-			}
-			return arg == "--speakers=voice" && name == "speakers"
-		})
-		if values != [2]string{} {
-			args = slices.Insert(rest, 1, "--"+name+"="+pairs[name](values[0], values[1]))
-		}
-	}
-	return args
-}
-
-// byName turns a table of names around: from each name to its row.
-func byName(table map[string]string) map[string]string {
-	rows := map[string]string{}
-	for row, names := range table {
-		for name := range strings.FieldsSeq(names) {
-			rows[name] = row
-		}
-	}
-	return rows
-}
-
-// Elsewhere returns what stands here for the flag of another program, and the flag as that program has it. It is empty for
-// a flag without a use here.
-func Elsewhere(name string) (here, typed string) {
-	typed, name = "--"+name, strings.ReplaceAll(name, "_", "-")
-	if here = others["-"+name]; !isOurs(here) {
-		return here, "-" + name
-	}
-	if here = others[name]; isOurs(here) {
-		here = ""
-	}
-	return here, typed
-}
-
-// Normalize returns the name of a flag, which may be written with underscores, as in Python, or be another program's.
-func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	name = strings.ReplaceAll(name, "_", "-")
-	if here, _ := Elsewhere(name); here != "" && !strings.Contains(here, " ") {
-		name = here
-	}
-	return pflag.NormalizedName(name)
 }
