@@ -46,7 +46,7 @@ func allOptions() []cli.Group[*pflag.Flag] {
 	for _, o := range cli.All() {
 		flags = append(flags, cli.NewFlag(o, nil))
 	}
-	return cli.GroupFlags(flags, nil)
+	return cli.GroupFlags(flags, false)
 }
 
 // allCommands returns the commands under c that deserve a section of the reference.

@@ -14,7 +14,7 @@ import (
 	"verity/transcribe"
 )
 
-// The options under the heading Drafts.
+// The options under the heading Drafting.
 var draftRows = []*Option{
 	{Name: "assistant", Short: "a", Kind: Text, Arg: "name", Default: "auto", Max: maxPath, Scope: Configurable | Server,
 		Common: true, Field: "Assistant",

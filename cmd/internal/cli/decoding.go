@@ -23,7 +23,12 @@ import (
 	"verity/transcribe"
 )
 
-// The options under the heading Words.
+var spansRow = &Option{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
+	Scope: Request, Field: "Spans",
+	Set: func(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }, Hint: "60,90 means from 60 s to 90 s",
+	Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"}
+
+// The options under the heading Text.
 var textRows = []*Option{
 	{Name: "initial-prompt", Kind: Text, Max: maxPrompt, Scope: anywhere, Field: "InitialPrompt",
 		Set:  func(d *Decoding, v Value) { d.InitialPrompt = v.Text },
@@ -63,7 +68,7 @@ var textRows = []*Option{
 			"openai-whisper; add --strategy upstream for the same text)"},
 }
 
-// The options under the heading Voice.
+// The options under the heading Voice activity.
 var voiceRows = []*Option{ // names and defaults of faster-whisper
 	{Name: "vad", Kind: Choice, Arg: "when", Default: "auto", BareValue: "on", Choices: []string{"auto", "on", "off"},
 		Scope: Configurable | Server, Field: "VAD",
@@ -81,8 +86,8 @@ var voiceRows = []*Option{ // names and defaults of faster-whisper
 		Help: "minimum silence that ends speech"},
 }
 
-// The options under the heading Quality.
-var qualityRows = []*Option{
+// The options under the heading Search and thresholds.
+var searchRows = []*Option{
 	{Name: "strategy", Kind: Choice, Arg: "name", Default: "accurate", Choices: []string{"accurate", "upstream"},
 		Scope: anywhere, Field: "Strategy",
 		Set: func(d *Decoding, v Value) { d.Strategy = transcribe.Strategy(v.Text) },
@@ -117,7 +122,7 @@ var qualityRows = []*Option{
 		Help: "skip silence longer than this around likely hallucinations"},
 }
 
-// The options under the heading Others: Verity's own make them needless, so help shows them last.
+// The options under the heading As in other programs: Verity's own make them needless, so help shows them last.
 var otherRows = []*Option{
 	{Name: "prefix", Kind: Text, Max: maxPrompt, Field: "Prefix",
 		Set:  func(d *Decoding, v Value) { d.Prefix = v.Text },

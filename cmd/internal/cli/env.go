@@ -106,6 +106,9 @@ func (e Env) Color() bool { return e.OutTerminal && os.Getenv("NO_COLOR") == "" 
 // Locale returns the locale of what is printed, such as en_US.UTF-8, as POSIX has it; empty if it is not set.
 func Locale() string { return cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_PAPER"), os.Getenv("LANG")) }
 
+// EndHelp ends the help of commands that run until they are stopped.
+const EndHelp = "\n\nExit status: 0 stopped, 1 failed, 2 wrong usage, 130 interrupted while starting."
+
 // ExitHelp ends the help of most commands.
 const ExitHelp = `
 

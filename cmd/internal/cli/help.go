@@ -121,12 +121,6 @@ func grouped[T any](items []T, title func(T) string) (groups []Group[T]) {
 	return groups
 }
 
-// shortTitles merges small groups into others where help is short.
-var shortTitles = map[string]string{
-	Voice: Model, Words: Model, Quality: Model,
-	Drafts: Speed, Log: Output, Runs: Dataset,
-}
-
 // FlagGroups returns the flags of a command that help shows; if short, only the common ones,
 // under fewer headings.
 func FlagGroups(c *cobra.Command, short bool) []Group[*pflag.Flag] {
@@ -138,21 +132,23 @@ func FlagGroups(c *cobra.Command, short bool) []Group[*pflag.Flag] {
 			flags = append(flags, f)
 		}
 	})
-	if short {
-		return GroupFlags(flags, shortTitles)
-	}
-	return GroupFlags(flags, nil)
+	return GroupFlags(flags, short)
 }
 
 // GroupFlags puts flags under their headings, in the order of the table of options; flags that
-// are not in the table come last. Headings may be renamed.
-func GroupFlags(flags []*pflag.Flag, renamed map[string]string) []Group[*pflag.Flag] {
+// are not in the table come last. Short help puts small sections under the headings of others.
+func GroupFlags(flags []*pflag.Flag, short bool) []Group[*pflag.Flag] {
 	all := All()
 	place := func(f *pflag.Flag) uint { return uint(slices.Index(all, Find(f.Name))) } // -1 is the largest
 	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(place(a), place(b)) })
 	return grouped(flags, func(f *pflag.Flag) string {
 		title := strings.Join(f.Annotations[GroupKey], "")
-		return cmp.Or(renamed[title], title, "Flags")
+		for _, s := range sections {
+			if short && s.title == title {
+				title = cmp.Or(s.short, title)
+			}
+		}
+		return cmp.Or(title, "Flags")
 	})
 }
 

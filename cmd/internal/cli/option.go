@@ -281,25 +281,6 @@ func checks[T any](read func(text string) (T, error)) func(string) error {
 	}
 }
 
-// The headings of help.
-const (
-	Dataset  = "Dataset"
-	Runs     = "Runs"
-	Input    = "Input"
-	Output   = "Output"
-	Captions = "Subtitles"
-	Model    = "Model"
-	Words    = "Text"
-	Voice    = "Voice activity"
-	Quality  = "Search and thresholds"
-	Speed    = "Speed"
-	Drafts   = "Drafting (changes only speed)"
-	Serving  = "Serving"
-	Report   = "Report"
-	Log      = "Log"
-	Others   = "As in other programs"
-)
-
 // Upper bounds that follow from the model or from memory.
 const (
 	maxTokens    = 448      // in a window with its prompt, in every published model
@@ -321,26 +302,26 @@ var zero = transcribe.Options{}.WithDefaults()
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// sections are the options in the order of help.
+// sections are the options in the order of help. With -h, a section is under the heading short, if there is one.
 var sections = []struct {
-	title   string
-	options []*Option
+	title, short string
+	options      []*Option
 }{
-	{Dataset, datasetRows},
-	{Runs, runRows},
-	{Input, soundRows},
-	{Output, outputRows},
-	{Captions, captionRows},
-	{Model, modelRows},
-	{Words, textRows},
-	{Voice, voiceRows},
-	{Quality, qualityRows},
-	{Speed, speedRows},
-	{Drafts, draftRows},
-	{Serving, servingRows},
-	{Report, reportRows},
-	{Log, logRows},
-	{Others, otherRows},
+	{"Dataset", "", datasetRows},
+	{"Runs", "Dataset", runRows},
+	{"Input", "", inputRows},
+	{"Output", "", outputRows},
+	{"Subtitles", "", subtitleRows},
+	{"Model", "", modelRows},
+	{"Text", "Model", textRows},
+	{"Voice activity", "Model", voiceRows},
+	{"Search and thresholds", "Model", searchRows},
+	{"Speed", "", speedRows},
+	{"Drafting (changes only speed)", "Speed", draftRows},
+	{"Serving", "", servingRows},
+	{"Report", "", reportRows},
+	{"Log", "Output", logRows},
+	{"As in other programs", "", otherRows},
 }
 
 // duration writes a whole number of hours.

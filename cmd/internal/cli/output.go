@@ -45,8 +45,8 @@ var outputRows = []*Option{
 			"on a terminal) or never"},
 }
 
-// The options under the heading Captions.
-var captionRows = []*Option{
+// The options under the heading Subtitles.
+var subtitleRows = []*Option{
 	{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps", Formats: timed,
 		Set: func(d *Decoding, v Value) { d.WordTimestamps = v.On }, Common: true,
 		Help: "time every word in a second pass over the final text; segments then start and end with their words"},

@@ -28,20 +28,13 @@ import (
 )
 
 // The options under the heading Input.
-var soundRows = []*Option{
+var inputRows = []*Option{
 	{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
 		Hint: "1 is the left channel, 2 the right",
 		Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
 	{Name: "audio-track", Kind: Whole, Max: audio.MaxTracks, Scope: Configurable,
 		Help: "transcribe only audio track NUMBER, counting from 1; 0 means the one that the file marks as default, or else the first"},
-	{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
-		Check: checks(parseSpeakers), Needs: "word-timestamps", Implied: "voice", Common: true,
-		Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
-			"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
-			"silent channels cost nothing; one labels nobody"},
-	{Name: "speaker-names", Kind: Text, Arg: "file", Max: maxPath, Needs: "speakers", Common: true,
-		Help: "names of known voices, for --speakers voice; each line is NAME: FILE, a file with a few seconds of that " +
-			"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"},
+	speakersRow, speakerNamesRow,
 	{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: maxPath, Scope: Configurable | Server,
 		Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
 	{Name: "strict", Scope: Configurable,
@@ -50,10 +43,7 @@ var soundRows = []*Option{
 	{Name: "files-from", Kind: Text, Arg: "list", Max: maxPath,
 		Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
 			"standard input; the names are relative to the current directory and are not patterns"},
-	{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
-		Scope: Request, Field: "Spans",
-		Set: func(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }, Hint: "60,90 means from 60 s to 90 s",
-		Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
+	spansRow,
 }
 
 // SoundFlags say how sound files are opened.

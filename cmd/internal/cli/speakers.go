@@ -22,6 +22,17 @@ import (
 	"verity/transcribe"
 )
 
+var (
+	speakersRow = &Option{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
+		Check: checks(parseSpeakers), Needs: "word-timestamps", Implied: "voice", Common: true,
+		Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; 3 or 2-4 " +
+			"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
+			"silent channels cost nothing; one labels nobody"}
+	speakerNamesRow = &Option{Name: "speaker-names", Kind: Text, Arg: "file", Max: maxPath, Needs: "speakers", Common: true,
+		Help: "names of known voices, for --speakers voice; each line is NAME: FILE, a file with a few seconds of that " +
+			"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"}
+)
+
 // SpeakerFlags are the flags that identify speakers.
 type SpeakerFlags struct {
 	Channels bool             // every channel is a speaker

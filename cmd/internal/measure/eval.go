@@ -52,7 +52,7 @@ func Eval(e cli.Env) *cobra.Command {
 	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.evaluate)
 	cli.AddFlags(c,
 		v.data.RegisterPath,
-		cli.Titled(cli.Dataset, v.registerOut),
+		cli.Titled("Dataset", v.registerOut),
 		v.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &v.batch) },
 		v.report.register,
