@@ -17,7 +17,7 @@ SAME := Golden|Rows|Threads|Bits|Hash|Cosine
 # two goroutines meet. Left out because they take minutes and their parts are tested here:
 # audio, cmd/verity.
 SHARED := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live ./serve ./eval ./eval/report ./model/hub \
-	./cmd/internal/text ./cmd/internal/cli ./internal/formats/weights
+	./cmd/internal/text ./cmd/internal/serving ./cmd/internal/cli ./internal/formats/weights
 
 .PHONY: build demo install test test-all check format vet race bits fuzz generate bench help
 

@@ -17,6 +17,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/measure"
 	"verity/cmd/internal/models"
+	"verity/cmd/internal/serving"
 	"verity/cmd/internal/text"
 )
 
@@ -114,7 +115,7 @@ func newRoot(e cli.Env) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e), text.Pipe(e), text.Decode(e)}},
+		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), serving.Serve(e), text.Pipe(e), text.Decode(e)}},
 		{"Measure", []*cobra.Command{
 			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e),
 		}},

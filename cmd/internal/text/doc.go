@@ -1,3 +1,3 @@
-// Package text has the commands that turn speech into text: transcribe, listen, watch and serve, and pipe and decode for
+// Package text has the commands that turn speech into text: transcribe, listen and watch, and pipe and decode for
 // other programs.
 package text

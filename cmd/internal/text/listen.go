@@ -41,11 +41,7 @@ channel).
   verity listen -o talk.srt
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
-// Of commands that run until they are stopped.
-const (
-	endHelp    = "\n\nExit status: 0 stopped, 1 failed, 2 wrong usage, 130 interrupted while starting."
-	listenEnds = "\n\nExit status: 0 stopped or the audio ended, 1 failed, 2 wrong usage,\n130 interrupted while starting."
-)
+const listenEnds = "\n\nExit status: 0 stopped or the audio ended, 1 failed, 2 wrong usage,\n130 interrupted while starting."
 
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {

@@ -63,7 +63,7 @@ const (
 
 func Watch(e cli.Env) *cobra.Command {
 	w := &watchCommand{fileRun: fileRun{Run: cli.Run{Env: e}, name: "watch"}}
-	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.watch)
+	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+cli.EndHelp, w.watch)
 	c.Args = cli.OneArg("one DIRECTORY, as verity watch recordings --output-dir texts")
 	w.register(c, func(*pflag.FlagSet) {})
 	return c

@@ -1,4 +1,4 @@
-package text
+package serving
 
 import (
 	"context"
@@ -72,7 +72,7 @@ type serveCommand struct {
 
 func Serve(e cli.Env) *cobra.Command {
 	s := &serveCommand{Run: cli.Run{Env: e}}
-	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.serve)
+	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+cli.EndHelp, s.serve)
 	cli.AddFlags(c, s.Model.RegisterModel, s.register, cli.DecodingFlags(&s.Decoding, cli.Server),
 		s.Model.RegisterSpeed, s.Model.Assistant.Register, s.Log.Register)
 	return c

@@ -1,6 +1,6 @@
 //go:build linux
 
-package text
+package serving
 
 import (
 	"bytes"

@@ -1,0 +1,2 @@
+// Package serving has the serve command: addresses, keys, the browser, and the options of package serve.
+package serving
