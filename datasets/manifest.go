@@ -61,7 +61,7 @@ func parseJSON(line []byte) (fields, error) {
 	case bytes.HasPrefix(line, []byte("[")):
 		return nil, kindError("is no JSON object but an array; want one object a line: jq -c '.[]' arr.json > arr.jsonl")
 	case !bytes.HasPrefix(line, []byte("{")):
-		return nil, kindError(fmt.Sprintf("is no JSON object: begins with %.20q", line))
+		return nil, kindError(fmt.Sprintf(`is no JSON object: begins with %.20q; want one a line, as {"audio": "talk.wav", "text": "…"}`, line))
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()

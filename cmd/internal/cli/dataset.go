@@ -137,7 +137,11 @@ func (d *DatasetFlags) openPath(ctx context.Context) (data *datasets.Dataset, er
 	case errors.Is(err, datasets.ErrSplit):
 		err = Usagef("--dataset %s:%s: %w", d.Path, d.Opt.Split, err)
 	case errors.Is(err, fs.ErrNotExist):
-		err = Usagef("--%w; want a directory or manifest on this machine, or hf:OWNER/NAME of the Hub", err)
+		name := "OWNER/NAME"
+		if strings.Count(d.Path, "/") == 1 && !strings.Contains(d.Path, ".") {
+			name = d.Path
+		}
+		err = Usagef("--%w; want a directory or manifest on this machine, or %s%s of the Hub", err, ofHub, name)
 	case errors.Is(err, datasets.ErrKind):
 		err = Usagef("--%w", err)
 	}

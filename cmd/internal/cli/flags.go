@@ -267,7 +267,10 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 		return NoArgs(c, args)
 	}
 	typed, hint := advice(c, hyphens, name)
-	if hint == "" && IsReader(c) {
+	switch {
+	case hint == "" && c.Name() == "serve":
+		hint = `; if it is another server's, leave it out: docs/SERVER.md, "Other clients", has the fields of requests`
+	case hint == "" && IsReader(c):
 		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
 	}
 	if strings.HasPrefix(hint, ": want ") { // another value is known
@@ -297,12 +300,16 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 			having = append(having, other.CommandPath())
 		}
 	}
-	switch here, there := Elsewhere(name); {
+	here, there := Elsewhere(name)
+	if here != "" && IsReader(c) {
+		typed = there
+	}
+	switch {
 	case here != "" && IsReader(c) && hasAll(c, here):
 		if values := accepted(name); len(values) > 0 && strings.HasPrefix(here, "leave") {
 			here = "want " + show.JoinOr(values) + "; " + here
 		}
-		return there, ": " + here
+		hint = ": " + here
 	case hint != "":
 	case len(having) == 1:
 		hint = "; " + having[0] + " has it"
@@ -310,6 +317,8 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		hint = "; " + strings.Join(having, " and ") + " have it"
 	case (name == "out" || name == "o") && c.Flags().Lookup("json") != nil:
 		hint = "; use --json > FILE"
+	case c.Name() == "pull" && name == "offline":
+		hint = ": pull needs the network; verity models lists what is here"
 	case name == "split" && c.Flags().Lookup("dataset") != nil:
 		hint = ": use --dataset PATH:SPLIT"
 	case c.Name() == "report":
