@@ -38,7 +38,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await looks(page, "subtitles-find");
       await page.click("#closeFind");
       await choose(page, "Interview");
-      await page.waitForFunction(() => document.getElementById("title").value === "Interview.mp3");
+      await page.waitForFunction(() => document.getElementById("title").value === "Interview.mp3" && document.querySelector("#text p"));
       check("another recording opens as text", await page.isVisible("#text p") && !await page.isVisible("#cues"), "");
       await choose(page, "Harbour");
       await page.waitForFunction(() => document.querySelectorAll("#cues li").length > 5);
