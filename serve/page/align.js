@@ -83,7 +83,7 @@ export function punctuated(paragraphs, other) {
     for (let k = end - 1, ends = k => end - begin > many && (goesOn(k + 1) || k + 1 === words.length); end - begin > few && k >= begin; k--) {
       const {n, at, length, text} = words[k], j = same.get(k), theirs = others[j]?.text;
       if (!theirs || marked.test(text)) continue;
-      const after = !j || ending.test(others[j - 1].text), first = k > begin ? after && ends(k - 1) : !k || ending.test(words[k - 1].text), letters = first ? capital(theirs) : after ? text : theirs;
+      const after = !j || ending.test(others[j - 1].text), first = k > begin ? after && ends(k - 1) : !k || ending.test(words[k - 1].text), letters = first ? capital(theirs) : after || /^\p{Lu}/u.test(text) ? text : theirs;
       texts[n] = texts[n].slice(0, at) + letters.slice(0, letters.length - tail(letters).length) + (ending.test(theirs) && !ends(k) ? "" : tail(theirs)) + texts[n].slice(at + length);
     }
   }

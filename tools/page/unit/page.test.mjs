@@ -271,6 +271,7 @@ test("a second text that lacks marks for long has those of the live text", () =>
     [long, "And so, my fellow citizens. We ask not what your country can do.", "And so, my fellow americans ask not what your country can do for you ask what you can do for your country and now we go on.", "no sentence ends where other words follow"],
     ["And so, my fellow Americans, ask not what your country can do for you.", "And so my fellow Americans. Ask not, what your country can do for you?", "And so, my fellow Americans, ask not what your country can do for you.", "marks that are there stay"],
     ["And so my fellow Americans ask not what your country can do for you Ask what you can do for your country", "And so my fellow Americans. asked not what your country can do for you. ask what you can do for your country.", "And so my fellow Americans ask not what your country can do for you. Ask what you can do for your country.", "as the base model heard Kennedy"],
+    ["The house of lords, and then in the House of Commons they did all that can be done there.", "The house of lords. And then in the house of commons they did, all that can be done there.", "The house of lords, and then in the House of Commons they did, all that can be done there.", "no capital is lost"],
     ["One two.|Three four.", "Other words, all of them.", "One two. Three four.", "another text changes nothing"],
   ]) assert.equal(spoken(found, live), want, why);
 });
