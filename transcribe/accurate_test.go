@@ -297,7 +297,7 @@ func TestGaps(t *testing.T) {
 		}
 		tr.pass = Pass{Provisional: tt.why == provisional}
 		r := tr.newTranscription("", src, Callbacks{})
-		if err := r.transcribe(t.Context()); err != nil {
+		if err := r.transcribeSpans(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got := r.transcript()

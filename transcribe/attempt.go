@@ -51,29 +51,16 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 	}
 	o, h := r.sessionOptions(w), r.draftSources(w)
 	var all []attempt
-	for i, temperature := range r.t.opt.Temperatures {
-		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
-		o.Search = r.t.searchOptions(temperature)
-		a, err := r.decodeOnce(ctx, w, o, &h, temperature)
+	for i := range r.t.opt.Temperatures {
+		made, stands, err := r.decodeAt(ctx, w, o, &h, i)
 		if err != nil {
 			return err
 		}
-		all = append(all, a)
-		if i == 0 && r.t.opt.isDoubtful(a) {
-			o.Search.Beams = doubtBeams
-			b, err := r.decodeOnce(ctx, w, o, &h, temperature)
-			if err != nil {
-				return err
-			}
-			all = append(all, b)
-			if r.t.opt.mustRetry(a) || r.skipped(w, b) < r.skipped(w, a)+seconds(leastGap) { // else it has lost a part
-				a = r.t.opt.best(all)
-			}
-		}
-		if !r.t.opt.mustRetry(a) {
-			w.attempt = &a
+		if !r.t.opt.mustRetry(stands) {
+			w.attempt = &stands
 			return nil
 		}
+		all = append(all, made...)
 	}
 	a := all[len(all)-1]
 	if r.t.opt.Strategy != Upstream {
@@ -82,6 +69,30 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 	}
 	w.attempt = &a
 	return nil
+}
+
+// decodeAt decodes a window at the i-th temperature, and searches for a better text if the first is in doubt. It returns
+// what it made, and the attempt that stands if the gates accept it.
+func (r *transcription) decodeAt(
+	ctx context.Context, w *window, o decoder.SessionOptions, h *draftSources, i int,
+) (made []attempt, stands attempt, err error) {
+	temperature := r.t.opt.Temperatures[i]
+	o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
+	o.Search = r.t.searchOptions(temperature)
+	first, err := r.decodeOnce(ctx, w, o, h, temperature)
+	if err != nil || i > 0 || !r.t.opt.isDoubtful(first) {
+		return []attempt{first}, first, err
+	}
+	o.Search.Beams = doubtBeams
+	second, err := r.decodeOnce(ctx, w, o, h, temperature)
+	if err != nil {
+		return nil, attempt{}, err
+	}
+	made = []attempt{first, second}
+	if lost := r.skipped(w, second) >= r.skipped(w, first)+seconds(leastGap); lost && !r.t.opt.mustRetry(first) {
+		return made, first, nil
+	}
+	return made, r.t.opt.best(made), nil
 }
 
 // saidRepeatedly reports whether a repetitive attempt is what somebody says, such as a prayer or a refrain. A loop of the model

@@ -22,7 +22,7 @@ func multilingual(t *testing.T) *tokenizer.Tokenizer {
 	return tok
 }
 
-// said returns a windowText of text between timestamps in steps of 0.02 s, with
+// said returns a decodedWindow with text between timestamps in steps of 0.02 s, with
 // the same log-probability for every token.
 func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, noSpeech float32) decodedWindow {
 	tokens := slices.Concat(

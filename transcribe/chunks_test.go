@@ -130,7 +130,7 @@ func watchedRun(t *testing.T, tr *Transcriber, frames int) *transcript.Transcrip
 		Segment:  func(s transcript.Segment) { watched = append(watched, s) },
 		Progress: told("progress"), Estimate: told("within"),
 	})
-	if err := r.transcribe(t.Context()); err != nil {
+	if err := r.transcribeSpans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := r.transcript()
@@ -221,7 +221,7 @@ func TestChunksError(t *testing.T) {
 	tok = tr.model.Tokenizer
 	tr.network = failing{tr.network, gone}
 	r := tr.newTranscription("", ramp{30000, 3000}, Callbacks{})
-	if err := r.transcribe(t.Context()); !errors.Is(err, gone) {
+	if err := r.transcribeSpans(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("error %v, want %v", err, gone)
 	}
 	if got := r.transcript(); len(got.Segments) == 0 {

@@ -90,7 +90,7 @@ func (c loopCase) transcribe(t *testing.T) *transcript.Transcript {
 		tr.opt.Spans = spans
 	}
 	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Callbacks{})
-	if err := r.transcribe(t.Context()); err != nil {
+	if err := r.transcribeSpans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r.transcript()

@@ -79,7 +79,7 @@ func TestFirstSpeech(t *testing.T) {
 			src = spokenRamp{ramp{12000, 3000}, pcm}
 		}
 		r := tr.newTranscription("", src, Callbacks{})
-		if err := r.transcribe(t.Context()); err != nil || r.clipLanguage.Code != tt.want {
+		if err := r.transcribeSpans(t.Context()); err != nil || r.clipLanguage.Code != tt.want {
 			t.Errorf("%s: got %s, %v; want %s", tt.name, r.clipLanguage.Code, err, tt.want)
 		}
 	}

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"verity/audio"
 	"verity/internal/testing/testmodel"
@@ -29,7 +30,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.transcribeLive(t.Context(), "sound", live, Callbacks{})
+	got, err := tr.transcribeSource(t.Context(), "sound", live, time.Now(), Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (r *transcription) merge(
 // speed of speech varies.
 const sameTime = 2
 
-// A overlapWord is a word of a segment, with the punctuation after it.
+// An overlapWord is a word of a segment, with the punctuation after it.
 type overlapWord struct {
 	letters    string  // its letters and digits, in lower case
 	middle     float64 // of its time

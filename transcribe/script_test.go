@@ -261,7 +261,7 @@ func transcribed(t *testing.T, s scripted, frames, window int, o Options) *trans
 		t.Fatal(err)
 	}
 	r := tr.newTranscription("", ramp{frames, window}, Callbacks{})
-	if err := r.transcribe(t.Context()); err != nil {
+	if err := r.transcribeSpans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -121,7 +121,7 @@ func TestProvisionalLoop(t *testing.T) {
 	}
 	tr.pass = Pass{Provisional: true}
 	r := tr.newTranscription("", ramp{200, 800}, Callbacks{})
-	if err := r.transcribe(t.Context()); err != nil || decoded != 1 || r.transcript().Text != "" {
+	if err := r.transcribeSpans(t.Context()); err != nil || decoded != 1 || r.transcript().Text != "" {
 		t.Errorf("decoded %d times, got %q, %v; want once, no text", decoded, r.transcript().Text, err)
 	}
 }

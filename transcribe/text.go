@@ -64,7 +64,7 @@ func (t *Transcriber) WithText(cues []transcript.Cue) (*Transcriber, error) {
 		return nil, errors.New("the vocabulary has no token for timestamps off, which finding words needs")
 	}
 	n := t.withDraft(spoken)
-	n.text, n.replacer, n.warnsUseless, n.opt.WordTimestamps = lines, nil, false, true
+	n.alignCues, n.replacer, n.warnsUseless, n.opt.WordTimestamps = lines, nil, false, true
 	return n, nil
 }
 
@@ -83,7 +83,7 @@ type textWord struct {
 func (t *Transcriber) textWords(language string) (words []textWord, lines []transcript.Cue) {
 	const prose = 120 // bytes
 	tok := t.model.Tokenizer
-	for _, l := range t.text {
+	for _, l := range t.alignCues {
 		lines = append(lines, l)
 		text := tokenizer.Strip(l.Text)
 		if r, _ := utf8.DecodeRuneInString(text); !tokenizer.IsUnspaced(r) {

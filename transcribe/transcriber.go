@@ -34,7 +34,7 @@ type Transcriber struct {
 	draftCues        []transcript.Cue         // the text to draft from
 	draftText        *assistant.ReferenceText // made of draftCues; nil without a text
 	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
-	text             []transcript.Cue         // the lines to align; nil without a text
+	alignCues        []transcript.Cue         // the text to align; nil without one
 	warnsUseless     bool                     // warns if the text to draft from was useless
 	pass             Pass                     // over live sound, if it is one
 }
@@ -299,7 +299,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 		return nil, ErrClosed
 	}
 	if clip.IsLive() {
-		return t.transcribeArriving(ctx, clip, w)
+		return t.readStream(ctx, clip, w)
 	}
 	transcribe := t.transcribeWithDraft
 	if t.opt.VAD != nil {
@@ -309,11 +309,11 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	if t.opt.Speakers != nil {
 		watch = t.beforeSpeakers(w)
 	}
-	if t.text != nil {
+	if t.alignCues != nil {
 		watch.Segment = nil
 	}
 	tr, err := transcribe(ctx, clip, watch)
-	if t.text != nil {
+	if t.alignCues != nil {
 		if err == nil {
 			err = t.writeText(ctx, clip, tr, w)
 		}
@@ -331,8 +331,8 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	return tr, err
 }
 
-// transcribeClip transcribes all sound of a clip.
-func (t *Transcriber) transcribeClip(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+// readFile transcribes all sound of a clip.
+func (t *Transcriber) readFile(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.melOptions())
 	if err != nil {
@@ -341,17 +341,27 @@ func (t *Transcriber) transcribeClip(ctx context.Context, clip *audio.Clip, w Ca
 	return t.transcribeSource(ctx, clip.Name(), soundFile{s}, began, w)
 }
 
-// transcribeArriving transcribes a clip while its sound arrives.
-func (t *Transcriber) transcribeArriving(
-	ctx context.Context, clip *audio.Clip, w Callbacks,
-) (*transcript.Transcript, error) {
+// readStream transcribes a clip while its sound arrives.
+func (t *Transcriber) readStream(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+	switch {
+	case t.opt.Chunked:
+		return nil, option.New("Chunked", true, "needs a file: sound that is still arriving cannot be cut")
+	case t.opt.VAD != nil:
+		return nil, option.New("VAD", true,
+			"needs a file: speech cannot be found in advance in sound that is still arriving")
+	case t.opt.Speakers != nil:
+		return nil, option.New("Speakers", "voice",
+			"needs a file: voices cannot be compared in sound that is still arriving")
+	case t.alignCues != nil:
+		return nil, errors.New("a text can be aligned with a file, not with sound that is still arriving")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	live, err := audio.NewLive(ctx, clip, 0, t.melOptions())
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.transcribeLive(ctx, clip.Name(), live, w)
+	tr, err := t.transcribeSource(ctx, clip.Name(), live, time.Now(), w)
 	if err == nil && live.Frames() != audio.Unknown { // else the clip is still being read
 		ReportDamage(clip, tr, t.opt.Log)
 	}
@@ -368,25 +378,6 @@ func ReportDamage(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger)
 	for _, g := range clip.Damaged() {
 		tr.Damaged = append(tr.Damaged, transcript.Gap(g))
 	}
-}
-
-// transcribeLive transcribes sound of melOptions while it arrives, until it ends.
-func (t *Transcriber) transcribeLive(
-	ctx context.Context, name string, live *audio.Live, w Callbacks,
-) (*transcript.Transcript, error) {
-	switch {
-	case t.opt.Chunked:
-		return nil, option.New("Chunked", true, "needs a file: sound that is still arriving cannot be cut")
-	case t.opt.VAD != nil:
-		return nil, option.New("VAD", true,
-			"needs a file: speech cannot be found in advance in sound that is still arriving")
-	case t.opt.Speakers != nil:
-		return nil, option.New("Speakers", "voice",
-			"needs a file: voices cannot be compared in sound that is still arriving")
-	case t.text != nil:
-		return nil, errors.New("a text can be aligned with a file, not with sound that is still arriving")
-	}
-	return t.transcribeSource(ctx, name, live, time.Now(), w)
 }
 
 // melOptions returns the shape of the windows that the model reads.
@@ -407,7 +398,7 @@ func (t *Transcriber) transcribeSource(
 	}
 	r := t.newTranscription(name, src, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
-	err := r.transcribe(ctx)
+	err := r.transcribeSpans(ctx)
 	r.warnUseless()
 	r.warnIdle()
 	r.warnGaps()

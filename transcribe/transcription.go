@@ -71,8 +71,8 @@ func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *tr
 	return r
 }
 
-// transcribe finds the language, then transcribes window after window.
-func (r *transcription) transcribe(ctx context.Context) error {
+// transcribeSpans finds the language, then transcribes the spans window after window.
+func (r *transcription) transcribeSpans(ctx context.Context) error {
 	if err := r.setStart(ctx); err != nil {
 		return err
 	}

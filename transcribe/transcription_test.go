@@ -201,7 +201,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
-	if err := r.transcribe(ctx); !errors.Is(err, context.Canceled) {
+	if err := r.transcribeSpans(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	if got := r.transcript(); len(got.Segments) != 2 || got.Text != " one one" {

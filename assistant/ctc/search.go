@@ -54,15 +54,15 @@ type wordState struct {
 	previous int32 // the rank of the word before, plus 1; 0 if that is not known
 }
 
-// A text is a node in the tree of all texts of a search: the text before it and one more symbol.
-type text struct {
+// A textNode is a node in the tree of all texts of a search: the text before it and one more symbol.
+type textNode struct {
 	before, sibling, child int32 // nodes; 0 means none for the latter two
 	symbol                 int32
 	depth                  int32 // symbols since the root
 	frame                  int32 // in which the symbol most likely begins
 	state                  wordState
 	onlyLetters            bool    // all symbols since the root are letters
-	words                  float32 // score of the words and symbols so far; never if the text is impossible
+	wordScore              float32 // of the words and symbols so far; never if the text is impossible
 	acoustic               float32 // the largest log-probability of the symbol since frame
 	blank, last            float32 // scores after the frames so far, the last of them blank or in symbol
 	nextBlank, nextLast    float32
@@ -71,13 +71,13 @@ type text struct {
 	stamp                  int32 // the frame that the next scores belong to, plus 1
 }
 
-func (t *text) score() float32 { return max(t.blank, t.last) + t.words }
+func (t *textNode) score() float32 { return max(t.blank, t.last) + t.wordScore }
 
 // A search finds the continuation of a text that is known. It is not safe for concurrent use.
 type search struct {
 	alphabet *alphabet
 	words    *Words
-	texts    []text
+	texts    []textNode
 	active   []int32
 	touched  []int32
 	symbols  []int32 // those tried in a frame
@@ -99,7 +99,7 @@ type foundLetter struct {
 // letters or to the end of the frames. It reports whether it reached the end.
 func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
 	f := a.frames
-	s.texts = append(s.texts[:0], text{
+	s.texts = append(s.texts[:0], textNode{
 		symbol: int32(a.last), frame: -1, state: state, onlyLetters: s.ended || s.spelled != nil, blank: never, last: never,
 	})
 	s.active = append(s.active[:0], 0)
@@ -178,13 +178,13 @@ func (s *search) extend(n int32, row []float32, frame int32, least float32) {
 	if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
 		t.nextLast, t.nextFrame, t.nextAcoustic = last+row[t.symbol], t.frame, max(t.acoustic, row[t.symbol])
 	}
-	symbol, words := t.symbol, t.words
+	symbol, score := t.symbol, t.wordScore
 	for _, c := range s.symbols {
 		from := max(blank, last)
 		if c == symbol {
 			from = blank
 		}
-		if !(from+row[c]+words > least) {
+		if !(from+row[c]+score > least) {
 			continue
 		}
 		child := s.childOf(n, c)
@@ -219,7 +219,7 @@ func (s *search) keepBest() {
 }
 
 // touch prepares the next scores of a text.
-func (s *search) touch(n, frame int32) *text {
+func (s *search) touch(n, frame int32) *textNode {
 	t := &s.texts[n]
 	if t.stamp != frame+1 {
 		t.stamp, t.nextBlank, t.nextLast = frame+1, never, never
@@ -244,9 +244,9 @@ func (s *search) childOf(n, symbol int32) int32 {
 		score = never
 	}
 	c := int32(len(s.texts))
-	s.texts = append(s.texts, text{
+	s.texts = append(s.texts, textNode{
 		before: n, sibling: s.texts[n].child, symbol: symbol, depth: s.texts[n].depth + 1, frame: -1, state: state,
-		onlyLetters: onlyLetters, words: s.texts[n].words + score + letterBonus, blank: never, last: never,
+		onlyLetters: onlyLetters, wordScore: s.texts[n].wordScore + score + letterBonus, blank: never, last: never,
 	})
 	s.texts[n].child = c
 	return c

@@ -68,7 +68,7 @@ type groupSums struct {
 	ints                                []reg.VecVirtual
 }
 
-// groups generates an asmGroups: body for each number of rows.
+// groups generates a function that adds the products of groups: body for each number of rows.
 func groups(s isa, f form, most int, body func(d groupSums)) {
 	function(f.name+s.name, "(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
 		"codes, wScale, more *byte, n, zero, ahead, rows int)")

@@ -214,7 +214,7 @@ func (f *file) roundBytes(name string) {
 	fn.ret(scratch)
 }
 
-// quads interleaves four rows of 64 bytes.
+// interleaveBy4 interleaves four rows of 64 bytes.
 func (f *file) interleaveBy4(name string) {
 	fn, args := f.function(name, "dst, x *byte", "")
 	dst, x := args[0], args[1]
