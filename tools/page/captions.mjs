@@ -34,7 +34,7 @@ export const parts = ({open, check, looks, announced, words, pictures, speech, b
     check("full screen", await page.isVisible("#lines"), "");
     await page.click("#wholeScreen");
     await page.waitForFunction(() => !document.fullscreenElement);
-    await page.waitForFunction(() => /^Listening/.test(document.getElementById("hearing").textContent), null, {timeout: 60000}); // nothing comes amid what follows
+    await page.waitForFunction(async () => !(await import("./page/recording.js")).current().job.hearing, null, {timeout: 60000}); // nothing comes amid what follows
     await page.evaluate(async () => { // hours of it, with two voices
       const [{current}, {text}, {append}] = await Promise.all(["recording", "captions", "paragraphs"].map(m => import(`./page/${m}.js`))), {job} = current();
       job.former = job.paragraphs;
