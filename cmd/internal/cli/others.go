@@ -35,7 +35,7 @@ func Translate(c *cobra.Command, args []string) (out []string) {
 		}
 		args = args[max(n, 1):]
 	}
-	if out = append(out, args...); IsReader(c) {
+	if out = append(out, args...); isReader(c) {
 		out = join(out)
 	}
 	isDirectory := func(arg string) bool { return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "--output-dir") }
@@ -48,11 +48,11 @@ func Translate(c *cobra.Command, args []string) (out []string) {
 // translated returns what stands for the argument that begins args, and how many it replaces: none if it stays. Flags of other
 // programs that have no equivalent get two hyphens, since -fp would be read as -f p.
 func translated(c *cobra.Command, args []string) (ours []string, n int) {
-	reads, name := IsReader(c), strings.TrimLeft(args[0], "-")
+	reads, name := isReader(c), strings.TrimLeft(args[0], "-")
 	if ours, n = equivalent(c, args); n > 0 && reads {
 		return ours, n
 	}
-	here, _ := Elsewhere(name)
+	here, _ := elsewhere(name)
 	switch {
 	case (args[0] == "-f" || args[0] == "--file") && c.Name() == "transcribe" && len(args) > 1 && isSound(args[1]):
 		return nil, 1 // whisper.cpp names recordings so
@@ -232,9 +232,9 @@ func join(args []string) []string {
 	return args
 }
 
-// Elsewhere returns what stands here for the flag of another program, and the flag as that program has it. It is empty for
+// elsewhere returns what stands here for the flag of another program, and the flag as that program has it. It is empty for
 // a flag without a use here.
-func Elsewhere(name string) (here, typed string) {
+func elsewhere(name string) (here, typed string) {
 	typed, name = "--"+name, strings.ReplaceAll(name, "_", "-")
 	if here = others["-"+name]; !isOurs(here) {
 		return here, "-" + name
@@ -261,7 +261,7 @@ func accepted(name string) (values []string) {
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be another program's.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	name = strings.ReplaceAll(name, "_", "-")
-	if here, _ := Elsewhere(name); here != "" && !strings.Contains(here, " ") {
+	if here, _ := elsewhere(name); here != "" && !strings.Contains(here, " ") {
 		name = here
 	}
 	return pflag.NormalizedName(name)

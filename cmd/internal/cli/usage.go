@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/show"
+	"verity/wer"
+)
+
+// DidYouMean ends an error about an unknown word; it is empty without a candidate.
+func DidYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + show.JoinOr(near) + "?"
+}
+
+// FlagError makes an error of package pflag one of usage, in the words of this program.
+func FlagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return unknownFlag(c, "-", unknown.GetSpecifiedShortnames()) // all of -nt, since it may be one flag elsewhere
+	case errors.As(err, &unknown):
+		return unknownFlag(c, "--", unknown.GetSpecifiedName())
+	case errors.As(err, &missing):
+		name, kind := missing.GetFlag().Name, missing.GetFlag().Value.Type()
+		return Usagef("--%s: the value is missing; want --%s %s", name, name, strings.ToUpper(kind))
+	case errors.As(err, &value):
+		f, cause := value.GetFlag(), value.Unwrap()
+		if wanted := goTypes[f.Value.Type()]; wanted != "" && strings.Contains(cause.Error(), "strconv.") {
+			cause = errors.New("want " + wanted)
+		}
+		return Usagef("--%s %s: %w", f.Name, value.GetValue(), cause)
+	}
+	return UsageError{Err: err}
+}
+
+// goTypes replaces the errors of package strconv, which speak of Go.
+var goTypes = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
+}
+
+// Unknown reports the flags among the arguments that a command does not have, if there are several: those of other programs
+// come together. One alone is an error when the arguments are parsed.
+func Unknown(c *cobra.Command, args []string) error {
+	var unknown []string
+	bare := false // of advice
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		var f *pflag.Flag
+		short, is := strings.CutPrefix(args[i], "-")
+		name, _, attached := strings.Cut(strings.TrimPrefix(short, "-"), "=")
+		switch {
+		case !is || strings.Trim(name, "0123456789.") == "": // a file, standard input, a number
+			continue
+		case strings.HasPrefix(short, "-"):
+			f = c.Flags().Lookup(name)
+		default:
+			f, attached = c.Flags().ShorthandLookup(name[:1]), len(name) > 1
+		}
+		if f != nil && f.NoOptDefVal == "" && !attached {
+			i++ // its value
+		}
+		if f == nil {
+			typed, hint := advice(c, strings.Repeat("-", 1+len(short)-len(strings.TrimPrefix(short, "-"))), name)
+			if bare = bare || hint == ""; hint != "" {
+				typed += " (" + strings.TrimLeft(hint, ":; ") + ")"
+			}
+			unknown = append(unknown, typed)
+		}
+	}
+	if len(unknown) < 2 || !c.HasParent() {
+		return nil
+	}
+	return UsageError{NeedHelp: bare, Err: fmt.Errorf("there are no flags %s", strings.Join(unknown, ", "))}
+}
+
+// unknownFlag returns the error of a flag that a command does not have.
+func unknownFlag(c *cobra.Command, hyphens, name string) error {
+	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 { // the command is wrong, not its flag
+		return NoArgs(c, args)
+	}
+	typed, hint := advice(c, hyphens, name)
+	switch {
+	case hint == "" && c.Name() == "serve":
+		hint = `; if it is another server's, leave it out: docs/SERVER.md, "Other clients", has the fields of requests`
+	case hint == "" && isReader(c):
+		hint = `; if it is another program's, leave it out, or see docs/GUIDE.md, "Coming from another program"`
+	}
+	if strings.HasPrefix(hint, ": want ") { // another value is known
+		return Usagef("%s%s", typed, hint)
+	}
+	return UsageError{NeedHelp: hint == "", Err: fmt.Errorf("there is no flag %s%s", typed, hint)}
+}
+
+// advice returns a flag that a command does not have as it was typed, and what does its work; empty if nothing does.
+func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
+	typed = hyphens + name
+	long := "--" + strings.ReplaceAll(name, "_", "-")
+	var names, having []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	hint = DidYouMean(wer.Nearest(long, names))
+	for _, other := range c.Root().Commands() {
+		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
+			having = append(having, other.CommandPath())
+		}
+	}
+	here, there := elsewhere(name)
+	if here != "" && isReader(c) {
+		typed = there
+	}
+	switch {
+	case here != "" && isReader(c) && hasAll(c, here):
+		if values := accepted(name); len(values) > 0 && strings.HasPrefix(here, "leave") {
+			here = "want " + show.JoinOr(values) + "; " + here
+		}
+		hint = ": " + here
+	case hint != "":
+	case len(having) == 1:
+		hint = "; " + having[0] + " has it"
+	case len(having) == 2: // more say little
+		hint = "; " + strings.Join(having, " and ") + " have it"
+	case (name == "out" || name == "o") && c.Flags().Lookup("json") != nil:
+		hint = "; use --json > FILE"
+	case c.Name() == "pull" && name == "offline":
+		hint = ": pull needs the network; verity models lists what is here"
+	case name == "split" && c.Flags().Lookup("dataset") != nil:
+		hint = ": use --dataset PATH:SPLIT"
+	case c.Name() == "report":
+		hint = "; use --table for Markdown, --json for programs, --html for a page"
+	}
+	return typed, hint
+}
+
+// isReader reports whether a command does the work of the other programs and their servers.
+func isReader(c *cobra.Command) bool {
+	return slices.Contains([]string{"transcribe", "watch", "listen", "serve"}, c.Name())
+}
