@@ -91,22 +91,23 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	}
 	out := &answer{w: w, q: q, model: s.model}
 	defer out.close()
-	events := turnEvents{segment: out.streamSegment}
+	calls := transcribe.Callbacks{Segment: out.streamSegment}
 	if q.early { // segments whose speakers are not yet known
-		events.early = func(g transcript.Segment) { out.stream.event("verity.segment", out.segment(g, g.Text)) }
+		calls.Early = func(g transcript.Segment) { out.stream.event("verity.segment", out.segment(g, g.Text)) }
 	}
-	if q.stream {
-		events.joined = func(ticket *ticket, waits bool, stop context.CancelCauseFunc) {
-			out.stream = s.newStream(w, stop, func() string { return s.queue.position(ticket) })
-			if waits || q.progress {
-				out.stream.start() // from now on the status is 200, even if the stream ends with an error
-			}
+	joined := func(ticket *ticket, waits bool, stop context.CancelCauseFunc) {
+		if !q.stream {
+			return
+		}
+		out.stream = s.newStream(w, stop, func() string { return s.queue.position(ticket) })
+		if waits || q.progress {
+			out.stream.start() // from now on the status is 200, even if the stream ends with an error
 		}
 	}
 	if q.progress {
 		sent, last, stage := 0.0, "", "speech"
-		events.begin = func() { stage = "text" }
-		events.progress = func(done, total float64) {
+		calls.Begin = func(string, float64, float64) { stage = "text" }
+		calls.Estimate = func(done, total float64) {
 			if q.decoding.Speakers != nil && done >= (1-transcribe.SpeakersShare)*total {
 				stage = "speakers"
 			}
@@ -116,7 +117,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 			}
 		}
 	}
-	tr, waited, err := s.transcribeInTurn(ctx, t, clip, q.file.size, events)
+	tr, waited, err := s.transcribeInTurn(ctx, t, clip, q.file.size, joined, calls)
 	s.metrics.waited.WithLabelValues(s.opt.Name).Observe(waited.Seconds())
 	addLogFields(r, "waited", waited)
 	if err != nil {
@@ -144,19 +145,12 @@ const maxWarnings = 20
 // bytesPerSecond is a guess for files that do not contain their duration.
 const bytesPerSecond = 8000
 
-// turnEvents are called while a sound waits for its turn and is transcribed. Each may be nil.
-type turnEvents struct {
-	joined   func(t *ticket, waits bool, stop context.CancelCauseFunc) // before it waits; stop ends the transcription
-	segment  func(transcript.Segment)
-	early    func(transcript.Segment)  // as in transcribe.Callbacks
-	begin    func()                    // the language is known
-	progress func(done, total float64) // seconds, also within windows
-}
-
 // transcribeInTurn transcribes an uploaded clip of some bytes when the queue admits it. It yields the turn between
-// windows, and ends it before it returns. waited is the time until the first turn.
+// windows, and ends it before it returns. joined is called before the clip waits; its stop ends the transcription. waited is the
+// time until the first turn.
 func (s *Server) transcribeInTurn(
-	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, bytes int64, e turnEvents,
+	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, bytes int64,
+	joined func(t *ticket, waits bool, stop context.CancelCauseFunc), calls transcribe.Callbacks,
 ) (tr *transcript.Transcript, waited time.Duration, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -167,29 +161,20 @@ func (s *Server) transcribeInTurn(
 	defer s.queue.leave(ticket)
 	began := time.Now()
 	waits := s.queue.requestTurn(&s.queue.files, ticket)
-	if e.joined != nil {
-		e.joined(ticket, waits, stop)
-	}
+	joined(ticket, waits, stop)
 	err = s.queue.wait(ctx, ticket)
 	if waited = time.Since(began); err != nil {
 		return nil, waited, err
 	}
-	tr, err = by.Transcribe(ctx, clip, transcribe.Callbacks{
-		Begin: func(string, float64, float64) {
-			if e.begin != nil {
-				e.begin()
-			}
-		},
-		Segment: e.segment, Early: e.early, Estimate: e.progress,
-		Progress: func(done, total float64) {
-			if done == 0 { // no window has run: what came later would be answered first
-				return
-			}
-			if err := s.queue.yield(ctx, ticket, total-done); err != nil {
-				stop(err)
-			}
-		},
-	})
+	calls.Progress = func(done, total float64) {
+		if done == 0 { // no window has run: what came later would be answered first
+			return
+		}
+		if err := s.queue.yield(ctx, ticket, total-done); err != nil {
+			stop(err)
+		}
+	}
+	tr, err = by.Transcribe(ctx, clip, calls)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}

@@ -329,7 +329,8 @@ func (x *wyomingConn) transcribeSound(ctx context.Context) (
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tr, waited, err = s.transcribeInTurn(ctx, t, clip, x.sound.size, turnEvents{segment: func(g transcript.Segment) {
+	joined := func(*ticket, bool, context.CancelCauseFunc) {}
+	return s.transcribeInTurn(ctx, t, clip, x.sound.size, joined, transcribe.Callbacks{Segment: func(g transcript.Segment) {
 		if g.Text == "" {
 			return
 		}
@@ -337,7 +338,6 @@ func (x *wyomingConn) transcribeSound(ctx context.Context) (
 			cancel(err)
 		}
 	}})
-	return tr, waited, err
 }
 
 // send sends an event. A client that does not read is disconnected.
