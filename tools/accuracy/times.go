@@ -44,8 +44,6 @@ func (t *timing) add(found transcript.Word, known timedWord) {
 
 type distances []float64 // in seconds
 
-func (d distances) mean() float64 { return stat.Mean(d, nil) }
-
 // within returns how many distances are no longer than a limit, and their percentage.
 func (d distances) within(limit float64) (n int, percent float64) {
 	for _, x := range d {
@@ -79,7 +77,7 @@ func compareTimes(dir string, items []item, all []*system) {
 			for _, d := range []distances{t.starts, t.ends} {
 				_, close := d.within(0.1 + half)
 				near, _ := d.within(0.3 + half)
-				fmt.Printf(" %.3f | %.1f %% | %d |", d.mean(), close, len(d)-near)
+				fmt.Printf(" %.3f | %.1f %% | %d |", stat.Mean(d, nil), close, len(d)-near)
 			}
 			fmt.Println()
 		}
@@ -173,7 +171,7 @@ func compareAligned(dir string, seed uint64, items []item, all []*system) {
 			for _, d := range []distances{times.starts, times.ends} {
 				_, close := d.within(0.1)
 				_, near := d.within(0.2)
-				fmt.Printf(" %.1f, %.1f %% | %.3f s |", close, near, d.mean())
+				fmt.Printf(" %.1f, %.1f %% | %.3f s |", close, near, stat.Mean(d, nil))
 			}
 			fmt.Printf(" %.1f %% | %d | %d |\n", 100*float64(moved)/float64(len(times.starts)), wrong, reported)
 		}
