@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -224,17 +223,6 @@ func TestWhisperCPP(t *testing.T) {
 		}
 		if got := *q.span(); got != (transcribe.Span{Start: 1.5, End: 3}) {
 			t.Errorf("%v: %v", names, got)
-		}
-	}
-	for _, tt := range []struct {
-		first, step float64
-		want        []float64
-	}{
-		{0, 0.2, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}}, {0, 0, []float64{0}}, {0.9, 0.2, []float64{0.9}},
-	} {
-		got := temperatures(tt.first, tt.step)
-		if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
-			t.Errorf("temperatures from %v by %v: %v", tt.first, tt.step, got)
 		}
 	}
 }

@@ -197,15 +197,3 @@ func (s *Server) inTurn(ctx context.Context, do func() error) error {
 	}
 	return do()
 }
-
-// temperatures returns the temperatures of a request that names the first, the step, or both, as whisper.cpp's do.
-func temperatures(first float64, step float64) (list []float64) {
-	for i := range 101 {
-		t := first + float64(i)*step
-		if i > 0 && (step == 0 || t > 1+1e-6) {
-			break
-		}
-		list = append(list, min(t, 1))
-	}
-	return list
-}

@@ -449,7 +449,7 @@ func (q *request) settle() {
 	q.decoding.Terms = slices.Concat(q.decoding.Terms, q.terms)
 	switch {
 	case q.increment != nil: // whisper.cpp's
-		q.decoding.Temperatures = temperatures(q.temperature, *q.increment)
+		q.decoding.Temperatures = transcribe.Temperatures(q.temperature, *q.increment)
 	case q.temperature > 0: // 0 means the usual fallback, as OpenAI's reference says
 		q.decoding.Temperatures = []float64{q.temperature}
 	}

@@ -330,3 +330,18 @@ func (o *Options) checkLists() error {
 
 // An OptionError reports a field of Options with an unusable value. Packages diarize and live return it too.
 type OptionError = option.Error
+
+// Temperatures returns the temperatures from first to 1 in steps, at most 100 after the first; only first if step is 0.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
+func Temperatures(first, step float64) []float64 {
+	list := []float64{first}
+	for i := 1; i <= 100 && step > 0; i++ {
+		t := math.Round((first+float64(i)*step)*1e9) / 1e9 // 0.6, not 0.6000000000000001
+		if t > 1+1e-6 {
+			break
+		}
+		list = append(list, t)
+	}
+	return list
+}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,5 +177,23 @@ func checkLanguages(t *testing.T, tr *transcript.Transcript, each bool) {
 	}
 	if each && tr.Segments[0].Language == tr.Segments[len(tr.Segments)-1].Language {
 		t.Error("both windows have one language: nothing was put to the test")
+	}
+}
+
+func TestTemperatures(t *testing.T) {
+	for _, tt := range []struct {
+		first, step float64
+		want        []float64
+		why         string
+	}{
+		{0, 0.2, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, "no 0.6000000000000001"},
+		{0.3, 0.5, []float64{0.3, 0.8}, "not above 1"},
+		{0, 0, []float64{0}, "no fallback"},
+		{2, 0.2, []float64{2}, "the first is always tried"},
+		{0, 1, []float64{0, 1}, "1 belongs to it"},
+	} {
+		if got := Temperatures(tt.first, tt.step); !slices.Equal(got, tt.want) {
+			t.Errorf("from %v by %v: %v; want %v (%s)", tt.first, tt.step, got, tt.want, tt.why)
+		}
 	}
 }

@@ -190,31 +190,16 @@ type Decoding struct {
 func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	o := d.Options
 	o.Log = log
-	o.Temperatures = ladder(d.first, d.increment)
+	step := cmp.Or(d.increment.Number, zero.Temperatures[1]-zero.Temperatures[0]) // not every command has the option
+	if d.increment.Off {
+		step = 0
+	}
+	o.Temperatures = transcribe.Temperatures(d.first, step)
 	if d.vadOn {
 		v := d.vad
 		o.VAD = &v
 	}
 	return o
-}
-
-// ladder returns the temperatures from first to 1 in steps of increment; only first if the
-// increment is off. Commands without the option use its default.
-//
-// Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
-func ladder(first float64, increment Value) []float64 {
-	list := []float64{first}
-	if increment.Off {
-		return list
-	}
-	step := cmp.Or(increment.Number, zero.Temperatures[1]-zero.Temperatures[0])
-	for i := 1; ; i++ {
-		t := math.Round((first+float64(i)*step)*1e9) / 1e9 // 0.6, not 0.6000000000000001
-		if t > 1+1e-6 {
-			return list
-		}
-		list = append(list, t)
-	}
 }
 
 // readTerms reads the file that terms names.

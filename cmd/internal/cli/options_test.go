@@ -102,30 +102,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestLadder(t *testing.T) {
-	for _, tt := range []struct {
-		first     float64
-		increment Value
-		want      []float64
-		why       string
-	}{
-		{0, Value{Number: 0.2}, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, "no 0.6000000000000001"},
-		{0.3, Value{Number: 0.5}, []float64{0.3, 0.8}, "not above 1"},
-		{0, Value{Off: true}, []float64{0}, "no fallback"},
-		{2, Value{Number: 0.2}, []float64{2}, "the first is always tried"},
-		{0, Value{Number: 1}, []float64{0, 1}, "1 belongs to it"},
-	} {
-		got := ladder(tt.first, tt.increment)
-		same := len(got) == len(tt.want)
-		for i := range got {
-			same = same && got[i] == tt.want[i]
-		}
-		if !same {
-			t.Errorf("ladder(%v, %+v) = %v; want %v (%s)", tt.first, tt.increment, got, tt.want, tt.why)
-		}
-	}
-}
-
 // FuzzParse parses any text for every option: the parsed text must parse to itself.
 func FuzzParse(f *testing.F) {
 	f.Add("1,2,3")
