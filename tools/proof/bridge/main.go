@@ -107,8 +107,8 @@ func reply(r request) (a answer) {
 // A failure is the error with which a call ends.
 type failure struct{ error }
 
-// get returns v, or ends the call with a failure.
-func get[T any](v T, err error) T {
+// mustCall returns v, or ends the call with a failure.
+func mustCall[T any](v T, err error) T {
 	if err != nil {
 		panic(failure{err})
 	}
@@ -116,7 +116,7 @@ func get[T any](v T, err error) T {
 }
 
 func normalized(_ context.Context, r request) answer {
-	f := get(normalize.ByName(r.Name))
+	f := mustCall(normalize.ByName(r.Name))
 	texts := make([]string, len(r.Texts))
 	for i, t := range r.Texts {
 		texts[i] = f(t)
@@ -130,7 +130,7 @@ func aligned(ctx context.Context, r request) answer {
 	var words wer.Vocabulary
 	alignments := make([][][]any, len(r.Ref))
 	for i := range r.Ref {
-		for _, p := range get(aligner.Align(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))) {
+		for _, p := range mustCall(aligner.Align(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))) {
 			alignments[i] = append(alignments[i], []any{p.Op.String(), p.Ref, p.Hyp})
 		}
 	}
@@ -142,7 +142,7 @@ func scored(ctx context.Context, r request) answer {
 	var scorer wer.Scorer
 	var corpus wer.Corpus
 	for i := range r.Ref {
-		corpus.Add(get(scorer.Score(ctx, r.Ref[i], r.Hyp[i])))
+		corpus.Add(mustCall(scorer.Score(ctx, r.Ref[i], r.Hyp[i])))
 	}
 	return answer{"words": measured(corpus.Words), "chars": measured(corpus.Chars)}
 }
@@ -156,7 +156,7 @@ func measured(c wer.Counts) answer {
 
 // withTokenizer answers with the tokenizer of the request's vocabulary.
 func withTokenizer(call func(*tokenizer.Tokenizer, request) answer) func(context.Context, request) answer {
-	return func(_ context.Context, r request) answer { return call(get(tokenizer.Embedded(r.Vocabulary)), r) }
+	return func(_ context.Context, r request) answer { return call(mustCall(tokenizer.Embedded(r.Vocabulary)), r) }
 }
 
 func specials(t *tokenizer.Tokenizer, _ request) answer {
@@ -190,9 +190,9 @@ func sound(ctx context.Context, r request) answer {
 	if !own {
 		clip, pcm, err = samples(ctx, audio.Input{}, r.Path)
 	}
-	get(clip, err)
-	raw := get(binary.Append(nil, binary.LittleEndian, pcm))
-	return get(answer{"warnings": clip.Warnings(), "start": clip.Start(), "own": own}, os.WriteFile(r.File, raw, 0o600))
+	mustCall(clip, err)
+	raw := mustCall(binary.Append(nil, binary.LittleEndian, pcm))
+	return mustCall(answer{"warnings": clip.Warnings(), "start": clip.Start(), "own": own}, os.WriteFile(r.File, raw, 0o600))
 }
 
 func samples(ctx context.Context, in audio.Input, path string) (*audio.Clip, []float32, error) {
@@ -209,13 +209,13 @@ func samples(ctx context.Context, in audio.Input, path string) (*audio.Clip, []f
 func subtitles(_ context.Context, r request) answer {
 	var b strings.Builder
 	err := transcript.Options{Subtitles: r.Options}.Write(&b, transcript.Format(r.Name), &r.Transcript)
-	return get(answer{"text": b.String()}, err)
+	return mustCall(answer{"text": b.String()}, err)
 }
 
 // cues returns what Verity reads in subtitles.
 func cues(_ context.Context, r request) answer {
 	found := []answer{}
-	for _, c := range get(transcript.Read(r.Name, []byte(r.Text))) {
+	for _, c := range mustCall(transcript.Read(r.Name, []byte(r.Text))) {
 		found = append(found, answer{"start": c.Start, "end": c.End, "text": c.Text})
 	}
 	return answer{"cues": found}
@@ -225,14 +225,14 @@ func cues(_ context.Context, r request) answer {
 func logMel(ctx context.Context, r request) answer {
 	clip := audio.FromSamples("samples", r.Samples)
 	if r.Path != "" {
-		clip = get(audio.Open(ctx, r.Path))
+		clip = mustCall(audio.Open(ctx, r.Path))
 	}
 	defer clip.Close()
 	o := audio.Options{Bins: r.Bins, Pad: audio.PadAudio}
 	if r.PadMel {
 		o.Pad = audio.PadMel
 	}
-	s := get(audio.NewSpectrogram(ctx, clip, o))
-	m := get(s.Window(ctx, 0))
+	s := mustCall(audio.NewSpectrogram(ctx, clip, o))
+	m := mustCall(s.Window(ctx, 0))
 	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": s.Frames(), "data": m.Data}
 }
