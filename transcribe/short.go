@@ -23,10 +23,12 @@ const (
 )
 
 // encodedFrames returns how many frames of a window with size frames of sound are encoded. It is the one place that
-// decides so: for files and their last windows, and for windows that are decoded together.
+// decides so: for files and their last windows, and for windows that are decoded together. A least number of tokens may need
+// more than the sound has, so its windows are whole.
 func (r *transcription) encodedFrames(size int) int {
 	o, provisional := &r.t.opt, r.t.pass.Provisional
-	if o.AudioContext != 0 || o.Strategy == Upstream || !provisional && (o.Multilingual || size > shortMost) {
+	if o.AudioContext != 0 || o.Strategy == Upstream || o.Repetition.MinTokens > 0 ||
+		!provisional && (o.Multilingual || size > shortMost) {
 		return r.frames
 	}
 	return min(r.frames, framesPerStep*((size+1)/framesPerStep+shortMargin))
