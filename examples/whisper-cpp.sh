@@ -1,7 +1,7 @@
 #!/bin/sh
 # What clients of whisper.cpp's server send: sh whisper-cpp.sh talk.wav [http://127.0.0.1:8000]
 set -eu
-file=$1
+file=${1:?is missing: sh whisper-cpp.sh FILE [ADDRESS]}
 base=${2:-http://127.0.0.1:8000}
 ask() { curl --silent --show-error --fail-with-body -H "Authorization: Bearer ${VERITY_KEY:-none}" "$@"; }
 

@@ -152,9 +152,13 @@ func readList(ctx context.Context, name string, stdin io.Reader) (names []string
 		end, space = "\x00", ""
 	}
 	for one := range strings.SplitSeq(string(text), end) {
-		if one = strings.TrimSuffix(one, space); strings.TrimSpace(one) != "" {
-			names = append(names, one)
+		if one = strings.TrimSuffix(one, space); strings.TrimSpace(one) == "" {
+			continue
 		}
+		if strings.ContainsFunc(one, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' }) {
+			return nil, cli.Usagef("--files-from %s: want a list of file names, got something else, such as a sound file", show.Name(name))
+		}
+		names = append(names, one)
 	}
 	if len(names) == 0 {
 		return nil, cli.Usagef("--files-from %s: it names no file", show.Name(name))
