@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"verity/audio"
@@ -344,4 +345,10 @@ func Temperatures(first, step float64) []float64 {
 		list = append(list, t)
 	}
 	return list
+}
+
+// Beyond reports whether there are spans, and all begin after the end of a clip of some seconds. None do if it is empty.
+func Beyond(spans []Span, seconds float64) bool {
+	within := func(s Span) bool { return s.Start < seconds }
+	return len(spans) > 0 && seconds > 0 && !slices.ContainsFunc(spans, within)
 }

@@ -238,10 +238,10 @@ func Spans(text string) (list []transcribe.Span, err error) {
 	}
 	for i := 0; i < len(times); i += 2 {
 		if times[i+1] < times[i] {
-			return nil, fmt.Errorf("the part from %v s ends before it begins, at %v s", times[i], times[i+1])
+			return nil, fmt.Errorf("want parts that end after they begin, not from %v to %v s", times[i], times[i+1])
 		}
 		if i > 0 && times[i] < times[i-1] {
-			return nil, fmt.Errorf("the part from %v s begins before the previous one ends, at %v s", times[i], times[i-1])
+			return nil, fmt.Errorf("want parts in their order, not one from %v s after one to %v s", times[i], times[i-1])
 		}
 		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
 	}

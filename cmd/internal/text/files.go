@@ -173,7 +173,7 @@ var errBeyondEnd = errors.New("begins after the end")
 // beyondEnd returns an error if all parts to transcribe begin after the end.
 func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
 	spans := t.Decoding.Spans
-	if len(spans) == 0 || tr.Duration <= 0 || slices.ContainsFunc(spans, func(s transcribe.Span) bool { return s.Start < tr.Duration }) {
+	if !transcribe.Beyond(spans, tr.Duration) {
 		return nil
 	}
 	return fmt.Errorf("--clip-timestamps %g %w, at %.4g s", spans[0].Start, errBeyondEnd, tr.Duration)
