@@ -244,7 +244,7 @@ func TestDialectErrors(t *testing.T) {
 		{"/detect-language", nil, "audio_file", "part named audio_file is missing"},
 		{"/inference", []field{{"audio_file", "x"}}, "file", "part named file is missing"},
 		{"/inference", []field{wav(t), {"temperature_inc", "7"}}, "temperature_inc", "from 0 to 1"},
-		{"/inference", []field{wav(t), {"offset_t", "99000"}}, "clip_timestamps", "99 begins after the end"},
+		{"/inference", []field{wav(t), {"offset_t", "99000"}}, "clip_timestamps", "the part begins at 99 s, after the end"},
 		{"/inference", []field{wav(t), {"offset_t", "1.5"}}, "offset_t", "a whole number of milliseconds"},
 		{"/inference", []field{wav(t), {"max_context", "9"}}, "max_context", "0 or -1"},
 	} {

@@ -121,7 +121,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	s.metrics.waited.WithLabelValues(s.opt.Name).Observe(waited.Seconds())
 	addLogFields(r, "waited", waited)
 	if spans := q.decoding.Spans; err == nil && transcribe.Beyond(spans, tr.Duration) {
-		err = badRequest("clip_timestamps", "clip_timestamps: %g begins after the end, at %.4g s.", spans[0].Start, tr.Duration)
+		err = badRequest("clip_timestamps", "clip_timestamps: the part begins at %g s, after the end of the sound, at %.4g s.", spans[0].Start, tr.Duration)
 	}
 	if err != nil {
 		return s.endWithError(w, r, out, err)

@@ -104,10 +104,10 @@ func (t *Transcriber) transcribeWithDraft(
 	ctx context.Context, clip *audio.Clip, w Callbacks,
 ) (*transcript.Transcript, error) {
 	if !t.transcribesDraftFirst() {
-		return t.readFile(ctx, clip, w)
+		return t.transcribeFile(ctx, clip, w)
 	}
 	began := time.Now()
-	first, err := t.draftTranscriber.readFile(ctx, clip, Callbacks{})
+	first, err := t.draftTranscriber.transcribeFile(ctx, clip, Callbacks{})
 	if err == nil {
 		err = clip.Rewind()
 	}
@@ -115,7 +115,7 @@ func (t *Transcriber) transcribeWithDraft(
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	tr, err := t.WithOwnDraft(t.draftTranscriber.DraftFrom(first)).readFile(ctx, clip, w)
+	tr, err := t.WithOwnDraft(t.draftTranscriber.DraftFrom(first)).transcribeFile(ctx, clip, w)
 	if tr != nil {
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)

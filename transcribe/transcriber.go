@@ -299,7 +299,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 		return nil, ErrClosed
 	}
 	if clip.IsLive() {
-		return t.readStream(ctx, clip, w)
+		return t.transcribeStream(ctx, clip, w)
 	}
 	transcribe := t.transcribeWithDraft
 	if t.opt.VAD != nil {
@@ -331,8 +331,8 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	return tr, err
 }
 
-// readFile transcribes all sound of a clip.
-func (t *Transcriber) readFile(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+// transcribeFile transcribes all sound of a clip.
+func (t *Transcriber) transcribeFile(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.melOptions())
 	if err != nil {
@@ -341,8 +341,8 @@ func (t *Transcriber) readFile(ctx context.Context, clip *audio.Clip, w Callback
 	return t.transcribeSource(ctx, clip.Name(), soundFile{s}, began, w)
 }
 
-// readStream transcribes a clip while its sound arrives.
-func (t *Transcriber) readStream(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+// transcribeStream transcribes a clip while its sound arrives.
+func (t *Transcriber) transcribeStream(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	switch {
 	case t.opt.Chunked:
 		return nil, option.New("Chunked", true, "needs a file: sound that is still arriving cannot be cut")

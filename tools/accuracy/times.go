@@ -24,8 +24,8 @@ func timed(items []item) []item {
 	return slices.DeleteFunc(items, func(i item) bool { return i.Words == nil })
 }
 
-// read runs a system on a recording, and returns what it writes with the words of all segments.
-func (s *system) read(sound string, options ...string) (t transcript.Transcript, words []transcript.Word) {
+// transcript runs a system with some options on a recording. It returns the transcript, and the words of all its segments.
+func (s *system) transcript(sound string, options ...string) (t transcript.Transcript, words []transcript.Word) {
 	command := slices.Concat(s.command, options, []string{"--output-format", "json", "--quiet", sound})
 	must.Do(json.Unmarshal(must.Get(exec.Command(command[0], command[1:]...).Output()), &t))
 	for _, segment := range t.Segments {
@@ -62,7 +62,7 @@ func compareTimes(dir string, items []item, all []*system) {
 	for _, s := range all {
 		times := make([]timing, len(kinds))
 		for _, i := range items {
-			_, words := s.read(filepath.Join(dir, i.Audio), "--word-timestamps")
+			_, words := s.transcript(filepath.Join(dir, i.Audio), "--word-timestamps")
 			for _, p := range sameWords(i.Words, words) {
 				beforePause := p.Ref+1 == len(i.Words) || i.Words[p.Ref+1].AfterPause
 				for k, is := range []bool{true, i.Words[p.Ref].AfterPause, beforePause} {
@@ -186,7 +186,7 @@ func (s *system) align(sound string, given []givenWord) (t transcript.Transcript
 		fmt.Fprint(f, g.text, " ")
 	}
 	must.Do(f.Close())
-	t, parts := s.read(sound, "--align", f.Name())
+	t, parts := s.transcript(sound, "--align", f.Name())
 	for _, w := range parts {
 		if last := len(words) - 1; last >= 0 && !strings.HasPrefix(w.Word, " ") { // words have a space between them
 			words[last].End = w.End
