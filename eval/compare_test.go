@@ -242,9 +242,17 @@ func TestPredict(t *testing.T) {
 		a, b := simulated(0.5, 1)
 		b.Drafting.Rounds, b.Drafting.Drafted = 100, drafted
 		c := &report.Comparison{}
-		if predict(c, a, b); (c.Predicted != nil) != want {
-			t.Errorf("%d drafts in 100 rounds: predicted %v, want a prediction from one in twenty on", drafted, c.Predicted)
+		if predict(c, a, b); (c.Predicted != nil) != want || (c.Theory != nil) != (drafted > 0) {
+			t.Errorf("%d drafts in 100 rounds: predicted %v, theory %v; want a prediction from one in twenty on", drafted, c.Predicted, c.Theory)
 		}
+	}
+}
+
+// TestRising: more rows never take less time, nor does any pass less than a step.
+func TestRising(t *testing.T) {
+	got := rising([]int{2, 0, 4, 1, 1, 3}, []float64{2, 0, 12, 2, 1, 2.4}, 1)
+	if want := []float64{2, 0, 8, 2, 2, 6}; !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

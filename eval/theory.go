@@ -26,11 +26,11 @@ func Predict(d *report.Document) {
 	}
 }
 
-// predict fills in c, unless fewer than one token was drafted in twenty rounds: a prediction would then only compare two
-// measurements of the same work.
+// predict fills in c, unless nothing was drafted. If fewer than one token was drafted in twenty rounds, no speed-up is
+// predicted: that would only compare two measurements of the same work.
 func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	p, q := baseline.Drafting, assisted.Drafting
-	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || len(p.PassSeconds) == 0 || p.PassSeconds[0] <= 0 || len(q.Passes) == 0 {
+	if q.Drafted == 0 || len(p.PassSeconds) == 0 || p.PassSeconds[0] <= 0 {
 		return
 	}
 	m := measure(baseline, assisted)
@@ -39,15 +39,17 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	if temperature > 0 && assisted.Run.Options["sampler"] == "rejection" && q.Compared > 0 {
 		alpha = q.MeanOverlap()
 	}
-	expected := m.speedup(alpha)
-	even := float64(sort.Search(100, func(percent int) bool { return m.speedup(float64(percent)/100) > 1 })) / 100
-	c.Predicted, c.BreakEven = &expected, &even
+	if q.Drafted*20 >= q.Rounds && len(q.Passes) > 0 {
+		expected := m.speedup(alpha)
+		even := float64(sort.Search(100, func(percent int) bool { return m.speedup(float64(percent)/100) > 1 })) / 100
+		c.Predicted, c.BreakEven = &expected, &even
+	}
 
 	t := assistant.Theory{Alpha: alpha, Cost: m.cost, Verify: m.passCost}
 	tokens, steps := m.rounds(alpha, func(int) float64 { return 1 })
 	c.Theory = &report.Theory{
 		Alpha: alpha, Cost: m.cost, Length: m.length(),
-		Tokens: tokens / float64(sum(q.Passes)), Ideal: tokens / steps,
+		Tokens: transcript.Ratio(tokens, float64(sum(q.Passes))), Ideal: transcript.Ratio(tokens, steps),
 	}
 	const longest = 64 // tokens
 	for n, most := 1, 1.0; n <= longest; n++ {
@@ -85,6 +87,7 @@ func measure(baseline, assisted *report.Score) measured {
 	a, b := baseline.Seconds, assisted.Seconds
 	m := measured{plain: baseline.Drafting, drafts: assisted.Drafting, decode: a.Decode}
 	m.step = m.plain.PassSeconds[0] / float64(m.plain.Passes[0])
+	m.drafts.PassSeconds = rising(m.drafts.Passes, m.drafts.PassSeconds, m.step)
 	m.cost = (b.Draft - b.Opening) / float64(m.drafts.Drafted) / m.step
 	drafted := m.drafts.Drafted
 	for n, count := range m.drafts.Passes {
@@ -94,6 +97,35 @@ func measure(baseline, assisted *report.Score) measured {
 	m.firstLength = transcript.Ratio(float64(drafted), m.firsts)
 	m.other = a.Decode - m.plain.PassSeconds[0] - a.Prefill + b.Prefill + b.Opening
 	return m
+}
+
+// rising returns the seconds of passes, by their rows, as if none took less than step, and none less than one of fewer rows:
+// where the means fall, all take the mean of both.
+func rising(passes []int, seconds []float64, step float64) []float64 {
+	type block struct {
+		begin, passes int
+		seconds       float64
+	}
+	var blocks []block
+	mean := func(b block) float64 { return transcript.Ratio(b.seconds, float64(b.passes)) }
+	for i, n := range passes {
+		if n == 0 {
+			continue
+		}
+		b := block{i, n, max(seconds[i], step*float64(n))}
+		for len(blocks) > 0 && mean(blocks[len(blocks)-1]) > mean(b) {
+			last := blocks[len(blocks)-1]
+			b, blocks = block{last.begin, last.passes + b.passes, last.seconds + b.seconds}, blocks[:len(blocks)-1]
+		}
+		blocks = append(blocks, b)
+	}
+	list := make([]float64, len(seconds))
+	for _, b := range blocks {
+		for i := b.begin; i < len(list); i++ {
+			list[i] = mean(b) * float64(passes[i])
+		}
+	}
+	return list
 }
 
 // rounds returns the tokens of the rounds at the lengths that were used, and what they take in steps.

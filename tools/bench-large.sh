@@ -56,7 +56,7 @@ compare() { # flags
 
 # number prints what follows a pattern in $json, with two digits behind the point.
 number() { # pattern
-	echo "$json" | sed -n "s/.*$1\([-0-9.e+]*\).*/\1/p" | awk '{ printf "%.2f", $1 }'
+	echo "$json" | sed -n "s/.*$1\([-0-9.e+]*\).*/\1/p" | awk '$1 != "" { printf "%.2f", $1 }'
 }
 
 # speedup prints the mean of a speed-up and its interval.

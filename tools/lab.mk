@@ -153,12 +153,16 @@ SIZE ?= large-v2
 bench-large: build ## the tables of assisted decoding on planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
 
-# Needs the weights in the cache (verity models pull large-v2, distil-large-v2, tiny), and downloads the data.
+# Needs the weights in the cache (verity models pull large-v2, distil-large-v2, tiny), and downloads the data. Prints a row for
+# plain decoding and one with the assistant of each pair.
 LIBRI ?= hf:hf-internal-testing/librispeech_asr_dummy:clean:validation
 DUTCH ?= hf:facebook/voxpopuli:nl:validation
 pair: build ## the two rows of Hugging Face's article: large-v2 with distil-large-v2, and with tiny in Dutch; LIBRI=… DUTCH=…
-	$(BIN) compare --offline -m large-v2 -a distil-large-v2 --precision f16 -l en --normalizer english --limit 73 -d $(LIBRI)
-	$(BIN) compare --offline -m large-v2 -a tiny --precision f16 -l nl --normalizer english --limit 73 -d $(DUTCH) --columns audio,normalized_text
+	rm -rf bin/pair
+	for m in large-v2 distil-large-v2 tiny; do HF_HUB_OFFLINE=1 $(BIN) info $$m >/dev/null || exit; done
+	$(BIN) compare --quiet -m large-v2 -a distil-large-v2 --precision f16 -l en --normalizer english --limit 73 -d $(LIBRI) --out bin/pair/en >/dev/null
+	$(BIN) compare --quiet -m large-v2 -a tiny --precision f16 -l nl --normalizer english --limit 73 -d $(DUTCH) --columns audio,normalized_text --out bin/pair/nl >/dev/null
+	for l in en nl; do $(BIN) report --table bin/pair/$$l; done
 
 bench-hostile: build ## the cost of assistants that are never right; SIZE=base takes a minute or two
 	tools/bench-large.sh $(BIN) $(SIZE) hostile

@@ -55,7 +55,7 @@ type Comparison struct {
 	// null if nothing is predicted.
 	BreakEven *float64 `json:"break_even"`
 
-	Theory *Theory `json:"theory"` // null if nothing is predicted
+	Theory *Theory `json:"theory"` // null if nothing was drafted
 
 	Missing int `json:"-"` // utterances of one set alone, although no shard of the other is missing
 

@@ -213,7 +213,7 @@ func (d *Document) assistants() [][]string {
 		if t, s := c.Theory, d.Scores[c.Variants.Assisted]; t != nil {
 			rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha),
 				number("%.3f", c.Acceptance.Overlap), show.Digits(t.Cost), show.Digits(t.Length), show.Digits(t.Tokens),
-				show.Times(*c.Predicted), c.cell(c.Speedup.Decode), show.Times(t.Ideal), show.Count(t.Best),
+				number("%.2f×", c.Predicted), c.cell(c.Speedup.Decode), show.Times(t.Ideal), show.Count(t.Best),
 				number("%.2f×", s.Operations), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6))})
 		}
 	}

@@ -148,7 +148,7 @@ var otherRows = []*Option{
 		Help: "decode at least NUMBER tokens in a window, timestamps included; 0 means no limit"},
 	{Name: "max-new-tokens", Kind: Whole, Max: maxTokens, Scope: Configurable,
 		Field: "Repetition.MaxTokens", Set: func(d *Decoding, v Value) { d.Repetition.MaxTokens = int(v.Number) },
-		Help: "end a window's text after NUMBER tokens, timestamps included; 0 means no limit but that of the model"},
+		Help: "end a window's text after NUMBER tokens, timestamps included, and lose the rest of it if no segment has ended; 0 means no limit but that of the model"},
 	{Name: "top-k", Kind: Whole, Max: 1024, Scope: Configurable,
 		Field: "TopK", Set: func(d *Decoding, v Value) { d.TopK = int(v.Number) },
 		Help: "above temperature 0, choose only from the NUMBER likeliest tokens; 0 means all"},
