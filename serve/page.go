@@ -39,17 +39,17 @@ func handleWrite(w http.ResponseWriter, r *http.Request) {
 	writeText(w, b.String())
 }
 
-// handleRead reads a transcript that was saved as SRT, VTT or JSON, for the page to go on with.
+// handleRead reads a transcript that was saved as SRT, VTT or JSON, for the page to go on with, and says what it lost.
 func handleRead(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTranscript))
 	if err != nil {
 		writeProblem(w, badRequest("", "The transcript cannot be read: %v", err))
 		return
 	}
-	t, err := transcript.Open(r.URL.Query().Get("name"), raw)
+	t, lost, err := transcript.Open(r.URL.Query().Get("name"), raw)
 	if err != nil {
 		writeProblem(w, badRequest("", "%v", err))
 		return
 	}
-	writeJSON(w, object{"language": languageName(t.Language), "duration": t.Duration, "segments": t.Segments})
+	writeJSON(w, object{"language": languageName(t.Language), "duration": t.Duration, "segments": t.Segments, "lost": lost})
 }

@@ -37,7 +37,7 @@ func TestPageWrites(t *testing.T) {
 	for _, x := range [][3]string{
 		{`"format": "srt", "names": true`, body, "200 OK\n1\n00:00:00,500 --> 00:00:01,559\nAnn & Bo: Ask not.\n\n2\n00:00:03,000 --> 00:00:04,000\nNo.\n\n"},
 		{`"format": "vtt"`, body, "200 OK\nWEBVTT\n\n00:00.500 --> 00:01.500\nAsk not.\n\n"},
-		{`"format": "rows", "rules": "shorts"`, body, `200 OK` + "\n" + `[{"start":0.5,"end":1.2,"text":"Ask not.","first":0,"words":2,"lines":[],"cps":11.4286,"fast":false,"long":false,"fixed":false},{"start":3,`},
+		{`"format": "rows", "rules": "shorts"`, body, `200 OK` + "\n" + `[{"start":0.5,"end":1.2,"text":"Ask not.","first":0,"words":2,"lines":[],"cps":11.4286,"fast":false,"long":false,"wide":false,"fixed":false},{"start":3,`},
 		{`"format": "md", "about": "Today", "times": true`, body, "200 OK\n# talk\n\n*Today*\n\n`0:00:00` **Ann \\& Bo:** Ask not.\n\n`0:00:03` No.\n"},
 		{`"format": "docx", "locale": "en-US", "table": true`, body, "200 OK\nPK\x03\x04"},
 		{`"format": "srt"`, "[", "400 "},
@@ -55,8 +55,9 @@ func TestPageWrites(t *testing.T) {
 func TestPageReads(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, x := range [][3]string{
-		{"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nAsk\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","segments":[{"id":0,"seek":0,"start":1,"end":2.5,"text":"Ask not.","tokens":null,"fixed":true`},
-		{"a.json", `{"language": "de", "segments": [{"start": 0, "end": 1, "text": "Ja."}]}`, `200 OK` + "\n" + `{"duration":1,"language":"german"`},
+		{"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nAsk\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","lost":null,"segments":[{"id":0,"seek":0,"start":1,"end":2.5,"text":"Ask not.","tokens":null,"fixed":true`},
+		{"a.srt", "00:00:01,000 --> 00:00:02,500\nAsk\n\n00:00:0x,000 --> 00:00:04,000\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","lost":["The times cannot be read in line 4: what they time is left out."],"segments":[`},
+		{"a.json", `{"language": "de", "segments": [{"start": 0, "end": 1, "text": "Ja."}]}`, `200 OK` + "\n" + `{"duration":1,"language":"german","lost":null`},
 		{"a.json", `{"text": "Ja."}`, "400 "},
 		{"a.vtt", "Hello", "400 "},
 	} {

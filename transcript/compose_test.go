@@ -148,7 +148,7 @@ func TestRows(t *testing.T) {
 	if err := o.Write(&srt, SRT, tr); err != nil || strings.Count(srt.String(), "-->") != len(rows) || strings.Contains(srt.String(), "Ann") {
 		t.Errorf("%v %s", err, srt.String())
 	}
-	if rows := (Subtitles{Composed: true, MaxLineWidth: 12, MaxLineCount: 1}).Rows(tr); !rows[1].Long || !rows[1].Fixed {
-		t.Errorf("a fixed row that is too wide: %v", rows)
+	if rows := (Subtitles{Composed: true, MaxLineWidth: 4, MaxLineCount: 1}).Rows(tr); !rows[1].Long || !rows[1].Wide || !rows[1].Fixed {
+		t.Errorf("a fixed row that has too many lines and too wide ones: %v", rows)
 	}
 }

@@ -87,14 +87,14 @@ func read(name string, raw []byte, clean func(string) string) ([]Cue, error) {
 
 // Open reads srt, vtt or JSON, as Read does, to go on with the transcript. A subtitle becomes a fixed segment. JSON may have
 // speakers, words and a language; words that stand apart from the segments, as in OpenAI's verbose_json, go to those that
-// have them in their text. Text without times is an error.
-func Open(name string, raw []byte) (*Transcript, error) {
+// have them in their text. Text without times is an error. What it left out or moved is said in lost, in sentences.
+func Open(name string, raw []byte) (t *Transcript, lost []string, err error) {
 	cues, err := Read(name, raw)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !slices.ContainsFunc(cues, Cue.HasTimes) {
-		return nil, fmt.Errorf("%s: there are no texts with times in it; want srt, vtt, or the JSON of a transcript", name)
+		return nil, nil, fmt.Errorf("%s: there are no texts with times in it; want srt, vtt, or the JSON of a transcript", name)
 	}
 	var doc struct {
 		Language string
@@ -108,7 +108,10 @@ func Open(name string, raw []byte) (*Transcript, error) {
 		Words []Word
 	}
 	isJSON := !errors.As(json.Unmarshal([]byte(input.Text(raw)), &doc), new(*json.SyntaxError)) // members of other types are left out
-	t := &Transcript{Name: name, Language: doc.Language, Duration: doc.Duration}
+	if !isJSON {
+		lost = lostOf(input.Text(raw))
+	}
+	t = &Transcript{Name: name, Language: doc.Language, Duration: doc.Duration}
 	for _, s := range doc.Segments {
 		t.Segments = append(t.Segments, Segment{Start: s.Start, End: s.End, Text: oneLine(s.Text), Speaker: s.Speaker, Fixed: s.Fixed, Words: s.Words})
 	}
@@ -117,24 +120,77 @@ func Open(name string, raw []byte) (*Transcript, error) {
 			t.Segments = append(t.Segments, Segment{Start: c.Start, End: c.End, Text: c.Text, Speaker: c.Speaker, Fixed: !isJSON})
 		}
 	}
-	end := 0.0
+	end, moved, untimed := 0.0, 0, 0
 	t.Segments = slices.DeleteFunc(t.Segments, func(s Segment) bool { return s.Text == "" })
 	for i := range t.Segments {
 		s := &t.Segments[i]
 		if !(s.Start >= 0 && s.End >= s.Start && s.End < math.MaxInt32) || s.End == 0 {
 			s.Start, s.End = end, end
+			moved++
 		}
 		if len(s.Words) == 0 {
 			s.Words, doc.Words = takeWords(s.Text, doc.Words)
 		}
 		if coveredBy(s.Text, s.Words) == 0 || !inOrder(s.Words) {
+			untimed += min(len(s.Words), 1)
 			s.Words = nil
 		}
 		end = s.End
 		t.Duration = max(t.Duration, end)
 	}
+	if isJSON && moved > 0 {
+		lost = append(lost, fmt.Sprintf("Segments without times: %d. They stand at the end of the one before.", moved))
+	}
+	if untimed > 0 {
+		lost = append(lost, fmt.Sprintf("Segments whose words do not fit their text: %d. Their times are estimated.", untimed))
+	}
 	slices.SortStableFunc(t.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
-	return t, nil
+	return t, lost, nil
+}
+
+// lostOf says what Open leaves out of SRT or VTT, and which subtitles it moves.
+func lostOf(text string) (lost []string) {
+	times, number := cueTimes, 0
+	if vttSignature.MatchString(text) {
+		times = vttCue
+	}
+	var unread, reversed []int // numbers of lines
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		switch m := times.FindStringSubmatch(line); {
+		case m != nil && secondsOf(m[1:5]) >= secondsOf(m[5:9]):
+			reversed = append(reversed, number)
+		case m == nil && meantAsTimes.MatchString(line):
+			unread = append(unread, number)
+		}
+	}
+	if len(unread) > 0 {
+		lost = append(lost, "The times cannot be read in "+linesNamed(unread)+": what they time is left out.")
+	}
+	if len(reversed) > 0 {
+		lost = append(lost, "The end is not after the start in "+linesNamed(reversed)+": what they time stands at the end of the one before.")
+	}
+	if styles.MatchString(text) {
+		lost = append(lost, "Styles and positions are left out.")
+	}
+	return lost
+}
+
+// linesNamed names lines by their numbers: line 3; lines 3, 7, 9 and 20 more.
+func linesNamed(numbers []int) string {
+	const most = 6
+	if len(numbers) == 1 {
+		return fmt.Sprint("line ", numbers[0])
+	}
+	var named []string
+	for _, n := range numbers[:min(len(numbers), most)] {
+		named = append(named, strconv.Itoa(n))
+	}
+	if more := len(numbers) - most; more > 0 {
+		return fmt.Sprintf("lines %s and %d more", strings.Join(named, ", "), more)
+	}
+	last := len(named) - 1
+	return "lines " + strings.Join(named[:last], ", ") + " and " + named[last]
 }
 
 // takeWords returns the words of a text, and those after them; none if it has others, as where somebody changed it.
@@ -213,9 +269,11 @@ func oneLine(text string) string {
 const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
 
 var (
-	cueTimes  = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
-	nonNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
-	markup    = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
+	cueTimes     = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
+	nonNumber    = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
+	meantAsTimes = regexp.MustCompile(`^\s*(?:\S*\s*-->|\d\S*\s*->|\d+:\d+:\d+[.,]\d)`)
+	styles       = regexp.MustCompile(`(?i)</?[biu]>|<font\b|<c\.|\{\\a|(?m:-->.*\d\s+(?:align|line|position|size|vertical):)`)
+	markup       = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
 )
 
 // secondsOf returns the time of hours, minutes, seconds and a fraction.

@@ -62,14 +62,36 @@ func TestOpen(t *testing.T) {
 			[]Segment{{Start: 1, End: 2, Text: "In 42 days"}, {Start: 2, End: 2, Text: "so"}}},
 		{"cpp.json", `{"transcription":[{"offsets":{"from":0,"to":2000},"text":" And so"}]}`, []Segment{{End: 2, Text: "And so"}}},
 	} {
-		got, err := Open(test.name, []byte(test.text))
+		got, _, err := Open(test.name, []byte(test.text))
 		if err != nil || !reflect.DeepEqual(got.Segments, test.want) || got.Duration != test.want[len(test.want)-1].End {
 			t.Errorf("%s: error %v, got %+v, want %+v", test.name, err, got, test.want)
 		}
 	}
 	for _, name := range []string{"a.txt", "a.json", "a.vtt"} {
-		if _, err := Open(name, []byte(`{"text": "No times."}`)); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
+		if _, _, err := Open(name, []byte(`{"text": "No times."}`)); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
 			t.Errorf("%s: error %v, want one that names the file", name, err)
+		}
+	}
+}
+
+// TestOpenSaysWhatIsLost: nobody loses a subtitle without a word.
+func TestOpenSaysWhatIsLost(t *testing.T) {
+	const good = "00:00:01,000 --> 00:00:02,000\nA 5 -> 6.\n\n"
+	for _, test := range []struct{ name, text, want string }{
+		{"good.srt", good + "2\n00:00:03,000 --> 00:00:04,000\n--> no\n", "The times cannot be read in line 6: what they time is left out."},
+		{"bad.srt", good + "2\r\n00:00:0x,000 --> 00:00:04,000\r\nlost\r\n\r\n00:00:05,000 -> 00:00:06,000\nlost\n\n00:00:07 --> 00:00:08\nlost\n",
+			"The times cannot be read in lines 5, 8 and 11: what they time is left out."},
+		{"many.srt", good + strings.Repeat("OO:01 --> 00:02\n--> \n", 5), "The times cannot be read in lines 4, 5, 6, 7, 8, 9 and 4 more: what they time is left out."},
+		{"back.srt", good + "00:00:09,000 --> 00:00:03,000\n<i>moved</i>\n",
+			"The end is not after the start in line 4: what they time stands at the end of the one before. Styles and positions are left out."},
+		{"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>kept\n\n00:03,000 --> 00:04,000\nlost\n", "The times cannot be read in line 6: what they time is left out."},
+		{"a.json", `{"segments": [{"start": 1, "end": 2, "text": "In 42 days", "words": [{"word": "In", "start": 1, "end": 1.2}]}, {"start": 5, "end": 4, "text": "so"}]}`,
+			"Segments without times: 1. They stand at the end of the one before. Segments whose words do not fit their text: 1. Their times are estimated."},
+		{"whole.srt", good, ""},
+	} {
+		_, lost, err := Open(test.name, []byte(test.text))
+		if got := strings.Join(lost, " "); err != nil || got != test.want {
+			t.Errorf("%s: got %q, %v, want %q", test.name, got, err, test.want)
 		}
 	}
 }

@@ -69,7 +69,8 @@ type Row struct {
 
 	CPS   float64 `json:"cps"`   // columns to read in a second
 	Fast  bool    `json:"fast"`  // more than MaxCPS
-	Long  bool    `json:"long"`  // has too many lines, or too wide ones
+	Long  bool    `json:"long"`  // has too many lines
+	Wide  bool    `json:"wide"`  // has a line of too many columns
 	Fixed bool    `json:"fixed"` // was made by hand: Segment.Fixed
 }
 
@@ -87,7 +88,8 @@ func (o Subtitles) Rows(t *Transcript) []Row {
 			}
 		}
 		row.Words -= row.First
-		row.Long = len(row.Lines) >= c.lines || slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return columns(line) > c.width })
+		row.Long = len(row.Lines) >= c.lines
+		row.Wide = slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return columns(line) > c.width })
 		rows = append(rows, row)
 	}
 	return rows
