@@ -29,17 +29,7 @@ const MaxText = 32 << 20
 func Read(name string, raw []byte) ([]Cue, error) { return read(name, raw, oneLine) }
 
 // ReadLines is Read, but keeps line breaks.
-func ReadLines(name string, raw []byte) ([]Cue, error) {
-	return read(name, raw, func(text string) string {
-		var lines []string
-		for line := range strings.SplitSeq(text, "\n") {
-			if line = oneLine(line); line != "" {
-				lines = append(lines, line)
-			}
-		}
-		return strings.Join(lines, "\n")
-	})
-}
+func ReadLines(name string, raw []byte) ([]Cue, error) { return read(name, raw, cleanLines) }
 
 // read cleans the text of every cue.
 func read(name string, raw []byte, clean func(string) string) ([]Cue, error) {
@@ -85,11 +75,11 @@ func read(name string, raw []byte, clean func(string) string) ([]Cue, error) {
 	return cues, nil
 }
 
-// Open reads srt, vtt or JSON, as Read does, to go on with the transcript. A subtitle becomes a fixed segment. JSON may have
+// Open reads srt, vtt or JSON, as Read does, to go on with the transcript. A subtitle becomes a fixed segment, with its lines. JSON may have
 // speakers, words and a language; words that stand apart from the segments, as in OpenAI's verbose_json, go to those that
 // have them in their text. Text without times is an error. What it left out or moved is said in lost, in sentences.
 func Open(name string, raw []byte) (t *Transcript, lost []string, err error) {
-	cues, err := Read(name, raw)
+	cues, err := ReadLines(name, raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,10 +103,17 @@ func Open(name string, raw []byte) (t *Transcript, lost []string, err error) {
 	}
 	t = &Transcript{Name: name, Language: doc.Language, Duration: doc.Duration}
 	for _, s := range doc.Segments {
-		t.Segments = append(t.Segments, Segment{Start: s.Start, End: s.End, Text: oneLine(s.Text), Speaker: s.Speaker, Fixed: s.Fixed, Words: s.Words})
+		clean := oneLine
+		if s.Fixed {
+			clean = cleanLines
+		}
+		t.Segments = append(t.Segments, Segment{Start: s.Start, End: s.End, Text: clean(s.Text), Speaker: s.Speaker, Fixed: s.Fixed, Words: s.Words})
 	}
 	if len(doc.Segments) == 0 {
 		for _, c := range cues {
+			if isJSON {
+				c.Text = oneLine(c.Text)
+			}
 			t.Segments = append(t.Segments, Segment{Start: c.Start, End: c.End, Text: c.Text, Speaker: c.Speaker, Fixed: !isJSON})
 		}
 	}
@@ -245,6 +242,17 @@ func cleanCues(cues []Cue, clean func(string) string) []Cue {
 		kept = append(kept, l)
 	}
 	return kept
+}
+
+// cleanLines cleans each line, and leaves out empty ones.
+func cleanLines(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = oneLine(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // oneLine returns text as one line. Runs of white space and control characters become one space;

@@ -48,9 +48,9 @@ func TestOpen(t *testing.T) {
 		want       []Segment
 	}{
 		{"a.srt", "2\n00:00:03,000 --> 00:00:04,000\nNo.\n\n1\n00:00:01,000 --> 00:00:02,500\nAnn: Ask\nnot.\n",
-			[]Segment{{Start: 1, End: 2.5, Text: "Ann: Ask not.", Fixed: true}, {Start: 3, End: 4, Text: "No.", Fixed: true}}},
+			[]Segment{{Start: 1, End: 2.5, Text: "Ann: Ask\nnot.", Fixed: true}, {Start: 3, End: 4, Text: "No.", Fixed: true}}},
 		{"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.500\n<v.loud Ann &amp; Bo>Ask\nnot.</v>\n",
-			[]Segment{{Start: 1, End: 2.5, Text: "Ask not.", Speaker: "Ann & Bo", Fixed: true}}},
+			[]Segment{{Start: 1, End: 2.5, Text: "Ask\nnot.", Speaker: "Ann & Bo", Fixed: true}}},
 		{"whisper.json", `{"language": "en", "segments": [{"start": 1, "end": 2, "text": " Ask not.", "words": [{"word": " Ask", "start": 1, "end": 1.5, "probability": 0.5}, {"word": " not.", "start": 1.5, "end": 2, "probability": 0.5}]}]}`,
 			[]Segment{{Start: 1, End: 2, Text: "Ask not.", Words: []Word{word(" Ask", 1, 1.5), word(" not.", 1.5, 2)}}}},
 		{"moved.json", `{"segments": [{"start": 7, "end": 8, "text": "Ask not.", "speaker": "Ann", "fixed": true}, {"start": 8, "end": 9, "text": "Well, not."}, {"start": 9, "end": 9, "text": "“No” – no."}, {"start": 9, "end": 10, "text": "?"}], "words": [` +

@@ -27,7 +27,7 @@ function timedTokens(p) {
     const first = all[0], last = all[all.length - 1];
     const time = (w, at) => w.start + (w.end - w.start) * Math.min(1, Math.max(0, (at - w.at) / w.length));
     return {text: p.text.substr(t.at, t.length), start: time(first, t.at), end: time(last, end), p: first.p,
-      first: first.first && first.at >= t.at || undefined, cue: first.cue, speaker: p.speaker};
+      first: first.first && first.at >= t.at || undefined, cue: first.cue, br: first.at >= t.at && first.br, speaker: p.speaker};
   });
 }
 
@@ -50,8 +50,8 @@ function assign(old, made, before, after) {
   };
   for (const [a, b] of pairs) {
     fill(a, b);
-    const {start, end, p, first, cue, speaker} = old[a], {word, text} = words[b];
-    Object.assign(word, {start, end}, cue && {cue});
+    const {start, end, p, first, cue, br, speaker} = old[a], {word, text} = words[b];
+    Object.assign(word, {start, end}, cue && {cue}, br && {br});
     if (p !== undefined && text === old[a].text) word.p = p;
     if (first || words[b].begins) word.first = true;
     words[b].speaker = speaker;
@@ -109,32 +109,25 @@ export function match(a, b) {
   return pairs;
 }
 
+// middle is match for lists that differ at both ends. It keeps of each diagonal the furthest place, with the last of the pairs on the
+// way there; each pair knows the one before.
 function middle(a, b) {
-  const n = a.length, m = b.length, most = Math.min(n + m, farthest), reach = new Int32Array(2 * most + 3), trace = [];
-  if (!n || !m) return [];
+  if (!a.length || !b.length) return [];
+  const most = Math.min(a.length + b.length, farthest), reached = Array.from({length: 2 * most + 3}, () => ({x: 0, last: null}));
   for (let d = 0; d <= most; d++) {
-    trace.push(reach.slice(most - d, most + d + 3)); // of d - 1: indices -d - 1 … d + 1 of k
     for (let k = -d; k <= d; k += 2) {
-      const down = k === -d || k !== d && reach[most + k] < reach[most + k + 2];
-      let x = down ? reach[most + k + 2] : reach[most + k] + 1;
-      while (x < n && x - k < m && a[x] === b[x - k]) x++;
-      reach[most + k + 1] = x;
-      if (x >= n && x - k >= m) return walk(trace, d, n, m);
+      const before = reached[most + k], above = reached[most + k + 2], down = k === -d || k !== d && before.x < above.x;
+      let x = down ? above.x : before.x + 1, last = (down ? above : before).last;
+      for (; x < a.length && x - k < b.length && a[x] === b[x - k]; x++) last = {pair: [x, x - k], former: last};
+      if (x >= a.length && x - k >= b.length) return pairsUntil(last);
+      reached[most + k + 1] = {x, last};
     }
   }
   return [];
 }
 
-// walk goes back along the furthest reaching paths, and returns the equal pairs on the way.
-function walk(trace, d, x, y) {
+function pairsUntil(last) {
   const pairs = [];
-  for (; d >= 0; d--) {
-    const k = x - y, reach = i => trace[d][i + d + 1];
-    const down = k === -d || k !== d && reach(k - 1) < reach(k + 1);
-    const before = down ? k + 1 : k - 1, fromX = d ? reach(before) : 0, fromY = d ? fromX - before : 0;
-    const startX = d ? (down ? fromX : fromX + 1) : 0;
-    while (x > startX) pairs.push([--x, --y]);
-    [x, y] = [fromX, fromY];
-  }
+  for (; last; last = last.former) pairs.push(last.pair);
   return pairs.reverse();
 }

@@ -17,6 +17,9 @@ export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
 }
 
+// sentence says what went wrong. Errors of browsers say nothing to people.
+export const sentence = e => e instanceof Failure ? e.message : "This page failed at it. Reload the page and try again.";
+
 const sentences = {
   invalid_api_key: ["Verity wants an API key here. Ask whoever runs Verity for it, and type it in the settings.", "key"],
   uploads_full: ["Verity has no room for more files at the moment. Try again in a minute."],
@@ -43,9 +46,9 @@ const install = () => /Win/.test(navigator.platform) ? "winget install Gyan.FFmp
 // server's error.
 function unreadable(message) {
   const [, kind] = /\b(?:got|is) (an? [^,;:]*?)(?: that ffmpeg|[,;:]|$)/.exec(message) || [];
-  if (kind === "a text file") return "This is a text file, not sound.";
+  if (kind === "a text file") return "This is a text file, not sound. If it is the text of a recording, choose the recording first, then this file.";
   if (/is empty/.test(message)) return "This file is empty. Record or copy it again.";
-  if (/no audio track/.test(message)) return "This video has no sound.";
+  if (/no audio track/.test(message)) return "This video has no sound. Choose one that has, or the sound that belongs to it.";
   if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
   if (!kind || /no known format/.test(kind)) return "Verity finds no sound in this file. It may be damaged: copy it again, or save it as MP3 where it was made.";
   if (!withFFmpeg.test(kind) || /ffmpeg cannot/.test(message)) return `Verity cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.`;
@@ -69,7 +72,10 @@ export function explain(problem, status) {
   return new Failure(byStatus[status] || (status >= 500 ? "Verity failed at this. Try again; the terminal where it runs says why." : message || "This page does not know the answer of Verity, which may be newer. Reload the page."));
 }
 
-export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? "Start it: type verity serve in a terminal." : "Check your network, and that it runs there."), "server");
+// starting is the command that starts Verity at the address of this page.
+export const starting = "verity serve" + (globalThis.location?.host === "127.0.0.1:8000" ? "" : " --listen " + globalThis.location?.host);
+
+export const unreachable = () => new Failure("Verity cannot be reached. " + (home ? `Start it: type ${starting} in a terminal.` : "Check your network, and that it runs there."), "server");
 
 export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
 
@@ -85,14 +91,14 @@ export async function request(path, options) {
   if (r.ok) return r;
   const answer = await r.json().catch(() => null);
   const key = options && options.headers && options.headers.Authorization;
-  if (key && r.status === 401) throw new Failure("Verity does not know this API key. Type it again in the settings.", "key");
+  if (key && r.status === 401) throw new Failure("Verity does not know this API key. Type it again, or ask whoever runs Verity for another.", "key");
   throw explain(answer && answer.error, r.status);
 }
 
 // fetchModel returns the model of the server.
 export const fetchModel = async key => (await (await request("v1/models", {headers: headers(key)})).json()).data[0];
 
-const others = [[/^image\//, "a picture"], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document"], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive"]];
+const others = [[/^image\//, "a picture, not sound. Choose a recording."], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document, not sound. Choose a recording."], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive, not sound. Unpack it, and choose the recording that is in it."]];
 
 // transcribe uploads a file and calls back for each event of the stream. A file that cannot be read there is decoded here.
 export async function transcribe(file, ...rest) {
@@ -100,7 +106,7 @@ export async function transcribe(file, ...rest) {
     await upload(file, ...rest);
   } catch (e) {
     const other = e.remedy === "file" && others.find(([kind]) => kind.test(file.type) || kind.test(file.name));
-    if (other) throw new Failure(`This is ${other[1]}, not sound.`, "file");
+    if (other) throw new Failure("This is " + other[1], "file");
     if (e.remedy !== "file" && e.remedy !== "ffmpeg") throw e;
     rest.at(-1)({type: "decoding"});
     const sound = await decode(file);
@@ -114,11 +120,8 @@ async function upload(file, name, o, signal, event) {
   f.append("stream", "true");
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
   for (const i of ["verity.progress", "verity.early", ...o.align ? [] : ["logprobs"]]) f.append("include[]", i);
-  if (o.align) f.append("align", o.align);
   f.append("model", o.model);
-  if (o.language) f.append("language", o.language);
-  if (o.prompt) f.append("prompt", o.prompt);
-  if (o.speakers) f.append("speakers", o.speakers);
+  for (const field of ["align", "language", "prompt", "speakers"]) if (o[field]) f.append(field, o[field]);
   if (o.from) f.append("clip_timestamps", o.from); else f.append("vad_filter", o.silence ? "true" : "false");
   f.append("file", file, name);
   const r = await request("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});

@@ -1,11 +1,27 @@
 // A server that cannot be reached: what waits goes on when it is back, and a text that ends early is completed.
-import {unreachable} from "./api.js";
-import {again, jobs, next, on, open, release, restore, save} from "./jobs.js";
+import {home, starting, unreachable} from "./api.js";
+import {again, ending, jobs, next, on, open, release, restore, save} from "./jobs.js";
+import {copy} from "./save.js";
 import * as settings from "./settings.js";
-import {announce} from "./ui.js";
+import {$, announce} from "./ui.js";
 
 export const mostLosses = 3; // of the server or the page amid a recording, which may be what ends it; then the user decides
+const checkEach = 4000; // ms between two looks whether Verity runs
+const retryEach = 2000; // ms between two attempts to reach the server
 export let away = false;
+let timer = 0;
+
+// watch notices that Verity has ended, also while nothing is asked of it. A line says so until it is back.
+export function watch() {
+  $("starting").textContent = starting;
+  $("copyStarting").onclick = () => copy(starting);
+  if (!home) $("away").textContent = unreachable().message;
+  const check = async () => {
+    if (!away && !document.hidden) await fetch("readyz").catch(() => ending || waitForServer());
+    setTimeout(check, checkEach);
+  };
+  check();
+}
 
 // lose lets a recording, at which the server was lost, wait with all others. The text of a part stays, and can be edited.
 export function lose(job) {
@@ -15,11 +31,10 @@ export function lose(job) {
   else {
     if (job.kept) restore(job, true);
     else Object.assign(job, part ? {state: "done", lost: "cut", resume: goesOn ? "rest" : ""} : {state: "failed"});
-    job.error = goesOn ? "" : `Verity ended ${mostLosses} times while it worked on this recording. The terminal where it ran may say why.`;
+    job.error = goesOn ? "" : `Verity ended ${mostLosses} times while it worked on this recording. The terminal where it ran may say why. Try again, or cut the recording into parts.`;
     release(job);
   }
   save(job);
-  announce(unreachable().message, {quiet: true}); // the row says it too
   waitForServer();
   on.changed(job);
 }
@@ -27,13 +42,17 @@ export function lose(job) {
 export function waitForServer() {
   const first = !away;
   away = true;
-  on.away();
+  $("away").hidden = false;
+  clearTimeout(timer);
+  timer = setTimeout(on.retry, retryEach);
   if (first) for (const job of jobs) if (job.state === "queued") on.changed(job);
 }
 
 // goOn goes on with what waits, now that the server can be reached.
 export async function goOn() {
+  if (away) announce("Verity is back.");
   away = false;
+  $("away").hidden = true;
   for (const job of jobs.filter(j => j.resume)) {
     await open(job);
     const {apart, resume} = job, options = {...settings.options(), ...job.options}, last = job.paragraphs.at(-1);

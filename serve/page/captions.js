@@ -9,7 +9,6 @@ import {$, make} from "./ui.js";
 
 const pause = 1, between = 0.3; // seconds after which a line ends, amid an utterance and between two
 const enough = 84; // characters after which a line ends with its sentence
-const sizes = [20, 32, 40, 50, 64, 80, 100, 128]; // px of the letters
 const list = $("lines").firstElementChild, unsettled = make("span", {ariaHidden: "true"}), next = make("p"); // text that may change, and its own line after a pause
 let job = null, size = 40, drawn = []; // of each line: its element, and the number of its paragraph
 
@@ -56,7 +55,7 @@ export function update(made) {
 }
 
 function resize(by) {
-  size = sizes[Math.max(0, Math.min(sizes.length - 1, sizes.indexOf(size) + by))];
+  size = Math.max(20, Math.min(128, Math.round(size * 1.25 ** by)));
   $("lines").style.fontSize = size + "px";
   settings.write({captions: size});
 }

@@ -1,7 +1,8 @@
 // The caret in the text that is edited.
 import {paragraphs, positions} from "./text.js";
+import {$, make} from "./ui.js";
 
-const root = document.getElementById("text");
+const root = $("text");
 
 // paragraphOf returns the element of the paragraph that a node is in.
 export const paragraphOf = node => [...root.children].find(p => p.contains(node));
@@ -30,9 +31,8 @@ export function selected() {
 
 // begin adds an empty paragraph before paragraph i, with the caret.
 export function begin(i) {
-  const p = document.createElement("p"), places = positions();
-  p.append(document.createElement("br"));
-  root.insertBefore(p, places[i] ? places[i].p : null);
+  const p = make("p", {}, make("br"));
+  root.insertBefore(p, positions()[i]?.p || null);
   root.focus({preventScroll: true});
   getSelection().collapse(p, 0);
 }

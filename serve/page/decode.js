@@ -20,15 +20,12 @@ function lengthOf(file) {
 
 // wav returns the mean of channels as WAV of 16 bits.
 function wav(channels) {
-  const n = channels[0].length, view = new DataView(new ArrayBuffer(44)), samples = new Int16Array(n); // all browsers' machines are little-endian
-  const text = (at, s) => [...s].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
+  const n = channels[0].length, samples = new Int16Array(n); // all browsers' machines are little-endian
   for (let i = 0; i < n; i++) {
     let sum = 0;
     for (const c of channels) sum += c[i];
     samples[i] = Math.max(-1, Math.min(1, sum / channels.length)) * 32767;
   }
-  for (const [at, s] of [[0, "RIFF"], [8, "WAVEfmt "], [36, "data"]]) text(at, s);
-  for (const [at, x] of [[4, 36 + 2 * n], [16, 16], [24, rate], [28, 2 * rate], [40, 2 * n]]) view.setUint32(at, x, true);
-  for (const [at, x] of [[20, 1], [22, 1], [32, 2], [34, 16]]) view.setUint16(at, x, true);
-  return new Blob([view, samples], {type: "audio/wav"});
+  const format = [Uint32Array.of(16), Uint16Array.of(1, 1), Uint32Array.of(rate, 2 * rate), Uint16Array.of(2, 16)]; // PCM, one channel
+  return new Blob(["RIFF", Uint32Array.of(36 + 2 * n), "WAVEfmt ", ...format, "data", Uint32Array.of(2 * n), samples], {type: "audio/wav"});
 }

@@ -1,10 +1,7 @@
 // The page /docs: openapi.json as tables.
-const make = (name, ...children) => {
-  const element = document.createElement(name);
-  element.append(...children.filter(c => c));
-  return element;
-};
-const code = text => make("code", text), codes = list => (list || []).map(code);
+import {make} from "./ui.js";
+
+const code = textContent => make("code", {textContent}), codes = list => (list || []).map(code);
 const sentences = o => [o.summary && o.summary + ".", o.description].filter(s => s).join(" ");
 
 const api = await (await fetch("openapi.json")).json();
@@ -24,6 +21,6 @@ function* rows(o) {
 
 document.getElementById("about").prepend(api.info.description + " ");
 document.querySelector("main").append(...Object.entries(api.paths).flatMap(([path, methods]) => Object.entries(methods).flatMap(([method, o]) => [
-  make("h2", code(method.toUpperCase() + " " + path)), make("p", sentences(o)),
-  make("table", ...[...rows(o)].map(([name, text, ...more]) => make("tr", make("td", name), make("td", text && text + " ", ...more)))),
+  make("h2", {}, code(method.toUpperCase() + " " + path)), make("p", {}, sentences(o)),
+  make("table", {}, ...[...rows(o)].map(([name, text, ...more]) => make("tr", {}, make("td", {}, name), make("td", {}, text ? text + " " : "", ...more)))),
 ])));

@@ -1,7 +1,7 @@
 // Editing the text as a whole, finding and replacing. Words keep their times where they stand.
 import {rewrite} from "./align.js";
 import * as caret from "./caret.js";
-import {exchange, remember, step} from "./history.js";
+import {exchange, placeAt, remember, step} from "./history.js";
 import {needsSpace} from "./paragraphs.js";
 import * as rows from "./rows.js";
 import * as text from "./text.js";
@@ -77,12 +77,10 @@ const redraw = job => text.show(job, open === job);
 export function hold(job) {
   sync();
   const [caretAt] = document.activeElement === $("text") ? caret.selected() : [];
-  let at = caretAt && job.paragraphs.slice(0, caretAt.paragraph).reduce((n, p) => n + p.text.length + 1, caretAt.at), paragraph = 0;
+  const at = caretAt && job.paragraphs.slice(0, caretAt.paragraph).reduce((n, p) => n + p.text.length + 1, caretAt.at);
   return () => {
     redraw(job);
-    if (!caretAt) return;
-    for (; paragraph < job.paragraphs.length - 1 && at > job.paragraphs[paragraph].text.length; paragraph++) at -= job.paragraphs[paragraph].text.length + 1;
-    text.goTo({paragraph, at});
+    if (caretAt) text.goTo(placeAt(job.paragraphs, at));
   };
 }
 

@@ -5,10 +5,8 @@ import * as store from "./store.js";
 import {merge, working} from "./tabs.js";
 import {announce} from "./ui.js";
 
-export function connect() { store.listen(update); }
-
 // update reads a recording that another tab stored, unless it is changed here too: then the next save merges both.
-async function update(id) {
+export async function update(id) {
   const theirs = await store.one(id), old = jobs.find(j => j.id === id);
   if (old && (working(old) || old.editing || old.saving)) return;
   if (!theirs) {

@@ -24,7 +24,7 @@ const spanOf = words => ({start: words[0].word.start, end: words.at(-1).word.end
 function chosen() {
   edit.sync();
   const found = selected() || player.heard();
-  if (!found) announce("Select some text first.");
+  if (!found) announce("Nothing is selected. Select some text, or play it, first.");
   return found && (found.length ? spanOf(found) : found);
 }
 

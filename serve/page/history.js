@@ -39,8 +39,11 @@ export function step(job, on) {
 function difference(before, after) {
   const [first, same] = equalEnds(before, after, (a, b) => a.text === b.text), text = list => list.slice(first, list.length - same).map(p => p.text).join("\n");
   const [old, now] = [text(before), text(after)], [, tail] = equalEnds(old, now);
-  let at = now.length - tail, paragraph = first;
-  if (old === now) return {};
-  for (; paragraph < after.length - 1 && at > after[paragraph].text.length; paragraph++) at -= after[paragraph].text.length + 1;
+  return old === now ? {} : placeAt(after, now.length - tail, first);
+}
+
+// placeAt returns the place {paragraph, at} after some characters from a paragraph on, whose borders count as one.
+export function placeAt(paragraphs, at, paragraph = 0) {
+  for (; paragraph < paragraphs.length - 1 && at > paragraphs[paragraph].text.length; paragraph++) at -= paragraphs[paragraph].text.length + 1;
   return {paragraph, at};
 }

@@ -1,6 +1,6 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {punctuated} from "./align.js";
-import {Failure, transcribe} from "./api.js";
+import {Failure, sentence, transcribe} from "./api.js";
 import {away, lose, mostLosses} from "./away.js";
 import * as elsewhere from "./elsewhere.js";
 import {remember, stateOf, versionOf} from "./history.js";
@@ -18,13 +18,12 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
 export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text, begins), level(job, 0 … 1),
-// restored(job), room(sentence), failed(failure), away(), hold(job), which is edited
+// restored(job), room(sentence), failed(failure), retry(), when the server may be back, hold(job), which is edited
 
 export function connect(handlers) {
   on = handlers;
   trash.connect(jobs, job => { if (job) on.restored(job); checkRoom(); });
-  store.connect(sentence => announce(sentence, {bad: true}), elsewhere.merged);
-  elsewhere.connect();
+  store.connect(sentence => announce(sentence, {bad: true}), elsewhere.merged, elsewhere.update);
 }
 
 // expectEnd is called when the page is about to end, which ends its connections: that is no failure.
@@ -36,7 +35,7 @@ export function expectEnd() {
 // leave stores everything, as the page may end now, or ends.
 export function leave(ends) {
   if (ends && working) store.changed(Object.assign(working, {losses: (working.losses || 0) - 1})); // which is no fault of the file
-  jobs.forEach(job => flush(job));
+  jobs.filter(job => job.saving).forEach(flush);
   store.journal();
 }
 
@@ -74,25 +73,19 @@ async function interrupted(job) {
 
 // save stores a recording: at once, or soon while its text is still coming.
 export function save(job, soon) {
-  if (soon) {
-    store.changed(job);
-    job.saving ||= setTimeout(() => flush(job), saveEach);
-    return;
-  }
-  flush(job, true);
+  if (!soon) return flush(job);
+  store.changed(job);
+  job.saving ||= setTimeout(() => flush(job), saveEach);
 }
 
-function flush(job, always) {
-  if (!job.saving && always !== true) return;
+function flush(job) {
   clearTimeout(job.saving);
   job.saving = 0;
   if (job.former) job.corrected = job.kept && job.former.paragraphs !== job.paragraphs;
   if (!job.gone) store.save(job);
 }
 
-export function create(job) {
-  return Object.assign({id: id++, created: Date.now(), paragraphs: [], task: "transcriptions"}, job);
-}
+export const create = job => Object.assign({id: id++, created: Date.now(), paragraphs: [], task: "transcriptions"}, job);
 
 // add adds files and returns their recordings, which wait to be begun.
 export function add(list) {
@@ -131,7 +124,7 @@ function enqueue(job, at = turn++) {
 // open reads the text and the sound of a recording.
 export async function open(job) {
   if (!job.paragraphs) Object.assign(job.base ||= {}, {paragraphs: job.paragraphs = await store.text(job.id)});
-  job.versions = job.storedVersions ||= await store.versions(job.id);
+  job.versions = job.storedVersions ||= await store.text([job.id]);
   await sound(job);
 }
 
@@ -165,7 +158,7 @@ export async function next() {
       working = null;
       return lose(job);
     }
-    Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : `This page failed (${e.message}). Reload it and try again.`, remedy: e.remedy || ""});
+    Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : sentence(e), remedy: e.remedy || ""});
     if (e.remedy === "file") job.name = job.file?.name || job.name; // its ending may say why
     if (kept) restore(job, stopped);
     else if (from || job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? "stopped" : "cut", remedy: ""});
@@ -188,7 +181,8 @@ export function release(job) {
 
 function finished(job) {
   const show = job.editing ? on.hold(job) : () => on.text(job);
-  const took = (performance.now() - job.began) / 1000, {former, fresh, named, apart} = job, voices = new Set((named || []).map(p => p.speaker ?? null)).size;
+  const took = (performance.now() - job.began) / 1000, {former, fresh, named, apart} = job, voices = new Set((named || []).map(p => p.speaker ?? null)).size, asked = +job.options.speakers;
+  const heard = !named?.length || voices === 1 && !asked && !apart ? "" : (voices > 1 ? voices + " speakers were found" : "one voice was heard") + (asked && asked !== voices ? `, though you gave ${asked}` : "");
   if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
   let found = named || fresh || job.paragraphs;
   job.state = "done";
@@ -220,8 +214,8 @@ function finished(job) {
   job.paragraphs = found;
   if (!found.length && !job.lost) job.lost = "silent";
   if (fresh || named) show();
-  if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."), {quiet: true});
-  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`), {quiet: true});
+  if (fresh && apart) return announce(`“${job.name}”: ${heard}.`);
+  announce(`“${job.name}”: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}${heard && "; " + heard}.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
 }
 
 // restore ends an attempt at another text: the recording is again what it was, with what was corrected meanwhile.
@@ -230,8 +224,6 @@ export function restore(job, stopped) {
   Object.assign(job, job.former, {name, paragraphs, names, versions, edited, highlights});
   if (!stopped) announce(`“${name}”: ${why} The text stays as it was.`, {bad: true});
 }
-
-const fixed = job => /-->/.test(job.options.align); // subtitles that are given stay as they are
 
 function event(job, e) {
   const add = segment => {
@@ -252,7 +244,7 @@ function event(job, e) {
     },
     "verity.segment": () => add(e),
     "transcript.text.segment": () => {
-      const segment = {...e, logprobs: job.logprobs, fixed: fixed(job)};
+      const segment = {...e, logprobs: job.logprobs, fixed: /-->/.test(job.options.align)}; // subtitles that are given stay as they are
       if (job.options.speakers) append(job.named ||= [], segment); else add(segment); // with speakers, all come at the end
       delete job.logprobs;
     },

@@ -36,7 +36,7 @@ export const state = job => states[job.state](job);
 export const readable = job => !!job && !!job.paragraphs && (job.state === "done" || !!job.kept); // and can be changed: its text is not coming
 export const busy = job => ["queued", "working", "live", "elsewhere"].includes(job.state);
 
-// row makes a row. on has choose, stop, again and remove, all of a recording.
+// row makes a row, with the functions that show gets.
 function row(job, on) {
   const title = make("strong"), line = make("span", {className: "state"}), words = make("span", {className: "words"}), bar = make("progress", {max: 1});
   const action = (sign, label, act) => make("button", {className: "icon", label, tabIndex: -1, onclick: () => act(job)}, icon(sign));
@@ -89,19 +89,16 @@ function pick(job, range) {
   select([...list]);
 }
 
-// connect sets what is called when other recordings are selected.
-export function connect(onChange) { changed = onChange; }
-
 // pattern matches what is searched; null if nothing is.
 export function pattern() {
   const typed = $("filter").value.trim();
   return typed ? new RegExp(typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu") : null;
 }
 
-// show shows the recordings in order, and what they take.
+// show shows the recordings in order, and what they take. on has choose, stop, again and remove, all of a recording, and changed.
 export function show(jobs, chosen, on) {
   const wanted = pattern(), shown = jobs.filter(j => !wanted || wanted.test(j.name) || wanted.test(j.searched || ""));
-  [listed, open] = [shown, chosen];
+  [listed, open, changed] = [shown, chosen, on.changed];
   for (const [id, r] of rows) if (!shown.some(j => j.id === id)) { r.li.remove(); rows.delete(id); }
   const focused = shown.find(j => rows.has(j.id) && rows.get(j.id).li.contains(document.activeElement)), entry = focused || (shown.includes(chosen) ? chosen : shown[0]);
   shown.forEach((job, i) => {

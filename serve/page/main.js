@@ -1,6 +1,6 @@
 // The page: what its buttons and keys do.
-import {goHome, home, unreachable} from "./api.js";
-import {away, goOn, waitForServer} from "./away.js";
+import {goHome, home, sentence, unreachable} from "./api.js";
+import {away, goOn, waitForServer, watch} from "./away.js";
 import * as doubts from "./doubts.js";
 import {onDrop} from "./drop.js";
 import {titleOf} from "./formats.js";
@@ -28,8 +28,7 @@ import {$, announce, closeMenus, hide} from "./ui.js";
 
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
-const retryEach = 2000; // ms between two attempts to reach the server
-let later = 0, former = null, removed = false, wanting = null; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings; wanting: the recording for which a sound is chosen
+let former = null, removed = false, wanting = null; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings; wanting: the recording for which a sound is chosen
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -50,7 +49,7 @@ function view(name) {
 
 // refresh shows the list, and the current work in the page's title.
 function refresh() {
-  list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j])});
+  list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j]), changed: refresh});
   const working = jobs.current();
   document.title = recording.current() ? "● Recording – " + page : working ? [working.place, working.progress && Math.round(working.progress * 100) + " %"].filter(x => x).join(", ") + " – " + page : page;
 }
@@ -81,7 +80,7 @@ async function addFiles(files, text, now = recording.current(), again = false) {
   if (now) jobs.begin(fresh);
   if (waits || added.length && !recording.current()) choose(waits || added[0], !waits && added.length > 1);
   if (waits) $("begin").focus({preventScroll: true});
-  if (here.length) announce(here.length > 1 ? here.length + " of these files are in the list already." : `“${here[0].name}” is in the list already` + (pane.job() === twin(here[0]) ? ". Here it is." : "."), {act: ["Add it again", () => addFiles(here, null, now, true)]});
+  if (here.length) announce(here.length > 1 ? here.map(f => f.name).join(", ") + " are in the list already." : `“${here[0].name}” is in the list already` + (pane.job() === twin(here[0]) ? ". Here it is." : "."), {act: ["Add it again", () => addFiles(here, null, now, true)]});
   refresh();
 }
 
@@ -106,21 +105,23 @@ async function sample() {
 }
 
 async function showFailure(e, job) {
-  if (e.remedy === "key") await settings.askKey(); // the message is shown in it
+  if (e.remedy === "key") { hide("bad"); await settings.askKey(); } // the message is shown in it
   const other = job && job === pane.job() && e.remedy === "file" && jobs.waiting()[0], listed = !narrow.matches || document.body.dataset.view === "list";
   if (other) choose(other, true);
   else if (job && job === pane.job() && !(narrow.matches && listed)) return; // the pane says it
-  announce((job ? job.name + ": " : "") + e.message, {bad: true, quiet: !!job && listed && e.remedy !== "key"}); // its row says it
+  announce((job ? `“${job.name}”: ` : "") + sentence(e), {bad: true, quiet: !!job && listed && e.remedy !== "key"}); // its row says it
 }
 
-async function load() {
+// load finds the server, with an API key that was typed.
+async function load(typed) {
   try {
     await settings.load();
     hide("bad");
+    if (typed) announce("The API key works.");
     if (pane.job()) pane.update(pane.job());
     goOn(); // also with what waited when the page was closed
   } catch (e) {
-    if (!away) showFailure(e);
+    if (!away && e.remedy !== "server") showFailure(e); // else a line says it
     if (e.remedy !== "key") waitForServer();
   }
 }
@@ -156,7 +157,7 @@ jobs.connect({
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
   hold: edit.hold,
-  away: () => { clearTimeout(later); later = setTimeout(load, retryEach); },
+  retry: () => load(),
 });
 
 const offerUndo = (job, message) => announce(message, {job, undo: () => edit.undo(job)});
@@ -174,7 +175,6 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   text.goTo(place);
 }});
 pane.connect({choose: chooseFiles, record, remove, changed: refresh});
-list.connect(refresh);
 const edited = (job, {undone, message} = {}) => {
   removed = false;
   if (undone) hide("undo"); // its message may offer to undo the same
@@ -229,7 +229,6 @@ $("deletePicked").onclick = () => {
   list.select(null);
   remove(gone);
 };
-$("print").onclick = () => print();
 $("openHelp").onclick = () => $("help").showModal();
 $("filter").oninput = async () => {
   for (const j of jobs.jobs) j.searched ??= (j.paragraphs || await store.text(j.id)).map(p => p.text).join(" ");
@@ -267,7 +266,7 @@ document.addEventListener("keydown", e => {
     return e.preventDefault();
   }
   if (e.key === " " && e.target.closest("button:not(.time), summary")) return; // presses it
-  const act = always[e.key] || !typing(e) && (settings.letters() || e.key === " " || e.key.length > 1) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
+  const act = always[e.key] || !typing(e) && ($("letters").checked || e.key === " " || e.key.length > 1) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
   if (!act) return;
   e.preventDefault();
   act(e);
@@ -296,4 +295,5 @@ const last = jobs.jobs.find(j => j.id === stored.open);
 if (narrow.matches && last && history.state && history.state.view === "text") document.body.dataset.view = "text";
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
+watch();
 await load();

@@ -15,21 +15,25 @@ export const withoutSound = "without its sound"; // the note of a text that wait
 const stem = name => titleOf({name: titleOf({name})}).toLowerCase(); // "talk" of talk.en.srt and talk.mp4
 
 // open opens those of some files that were saved here, and sounds whose text is open already: that of a recording, if one
-// is given. It returns the recordings, and the other files.
+// is given. It returns the recordings, and the other files. One message says what became of each file.
 export async function open(files, job) {
-  const texts = files.filter(f => saved.test(f.name)), sounds = files.filter(f => !saved.test(f.name)), opened = [];
+  const texts = files.filter(f => saved.test(f.name)), sounds = files.filter(f => !saved.test(f.name)), opened = [], said = [], wrong = [];
   for (const file of texts) {
     try {
-      if (/\.zip$/i.test(file.name)) opened.push(...await openBackup(file)); else opened.push(await openText(file, sounds, texts.length === 1));
+      const {recordings, sentence} = /\.zip$/i.test(file.name) ? await openBackup(file) : await openText(file, sounds, texts.length === 1);
+      opened.push(...recordings);
+      said.push(sentence);
     } catch (e) {
-      announce(`${file.name}: ${e instanceof Failure ? e.message : "This file is damaged. Copy or save it again."}`, {bad: true});
+      wrong.push(`${file.name}: ${e instanceof Failure ? e.message : "This file is damaged. Copy or save it again."}`);
     }
   }
   const others = sounds.filter(f => {
     const text = job && sounds.length === 1 ? job : jobs.jobs.find(j => j.note === withoutSound && stem(j.name) === stem(f.name));
-    if (text) opened.push(addSound(text, f));
-    return !text;
+    if (!text) return true;
+    opened.push(addSound(text, f));
+    said.push(`${f.name} is the sound of “${text.name}” now.`);
   });
+  if (said.length || wrong.length) announce([...wrong, ...said].join("\n"), {bad: wrong.length > 0});
   return {opened, others};
 }
 
@@ -43,6 +47,7 @@ function addSound(job, file) {
 async function openText(file, sounds, alone) {
   const name = titleOf(file), same = x => stem(x.name) === stem(file.name), paragraphs = [];
   const answer = await (await request("page/read?name=" + encodeURIComponent(file.name), {method: "POST", headers: headers(settings.key()), body: file})).json();
+  const lost = answer.lost ? " " + answer.lost.join(" ") : "";
   for (const s of answer.segments) append(paragraphs, {...s, words: (s.words || []).map(w => ({...w, probability: w.probability || undefined}))});
   const subtitled = !/\.json$/i.test(file.name), marks = !subtitled && await file.text().then(JSON.parse).then(j => j.highlights, () => null), highlights = Array.isArray(marks) ? marks.map(({start, end}) => ({start, end})) : null;
   const text = {paragraphs, language: answer.language, names: null, live: false, error: "", lost: "", gaps: null, damaged: null, differences: null};
@@ -57,26 +62,26 @@ async function openText(file, sounds, alone) {
     exchange(old, old.versions.length - 1);
     Object.assign(old, {state: "done", remedy: "", resume: ""}, highlights && {highlights}, !some && {versions: old.versions.slice(0, -1)});
     jobs.save(old);
-    announce(`${file.name} is open.` + (some ? ` The text from before is in the ${versionsAt}.` : ""));
-    return old;
+    return {recordings: [old], sentence: `${file.name} is open` + (old.sound ? ` with the sound of “${old.name}”.` : ".") + (some ? ` The text from before is in the ${versionsAt}.` : "") + lost};
   }
   const job = jobs.create({...text, subtitled, highlights, name, state: "done", duration: answer.duration, note: withoutSound});
   jobs.jobs.unshift(job);
   if (sound) addSound(job, sounds.splice(sounds.indexOf(sound), 1)[0]); else jobs.save(job);
-  announce(`${file.name} is open${sound ? ", with its sound" : ". To hear it, drop its sound or video here too"}.`);
-  return job;
+  return {recordings: [job], sentence: `${file.name} is open` + (sound ? ` with the sound ${sound.name}.` : ". To hear it, drop its sound or video here too.") + lost};
 }
 
 // openBackup brings back the recordings of a backup that are not here.
 async function openBackup(file) {
-  const files = await unzip(file), back = [];
+  const files = await unzip(file), left = new Set(files), back = [];
   let here = 0;
   for (const f of files.filter(f => /\.json$/i.test(f.name))) {
-    const {recording} = JSON.parse(await f.blob.text()), old = recording && jobs.jobs.find(j => j.created === recording.created && j.name === recording.name);
+    const recording = await f.blob.text().then(text => JSON.parse(text).recording).catch(() => null);
     if (!recording) continue;
+    const old = jobs.jobs.find(j => j.created === recording.created && j.name === recording.name), sound = files.find(s => s !== f && titleOf(s) === titleOf(f));
+    for (const known of [f, sound]) left.delete(known);
     if (old) await jobs.open(old);
     if (old && plain(old) === plain(recording) && ++here) continue;
-    const sound = files.find(s => s !== f && titleOf(s) === titleOf(f)), {id, revision, ...rest} = recording;
+    const {id, revision, ...rest} = recording;
     const job = jobs.create({...rest, sound: 0, resume: "", kept: false, state: busy(rest) ? rest.paragraphs.length ? "done" : "stopped" : rest.state, file: sound && sound.blob.slice(0, sound.blob.size, rest.kind || "")});
     back.push(job);
     jobs.jobs.push(job);
@@ -84,8 +89,9 @@ async function openBackup(file) {
   }
   if (!back.length && !here) throw new Failure("This archive is no backup of this page. Unpack it, and drop the files that are in it.");
   jobs.jobs.sort((a, b) => b.created - a.created || a.id - b.id);
-  announce(`${back.length} ${back.length === 1 ? "recording is" : "recordings are"} back` + (here ? `; ${here} ${here === 1 ? "was" : "were"} here already.` : "."));
-  return back;
+  const silent = back.filter(j => !j.file).length, names = [...left].map(f => f.name);
+  return {recordings: back, sentence: `${file.name}: ${back.length} ${back.length === 1 ? "recording is" : "recordings are"} back` + (silent ? `, ${silent} without sound` : "") + (here ? `; ${here} ${here === 1 ? "was" : "were"} here already.` : ".") +
+    (names.length ? ` Left out, as this page did not write it: ${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""}.` : "")};
 }
 
 // unzip returns the files of an archive as {name, blob}, whose bytes are not read yet unless they were compressed. Source: PKWARE,

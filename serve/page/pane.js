@@ -8,7 +8,6 @@ import * as jobs from "./jobs.js";
 import {busy, canRetry, readable, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
 import {withoutSound} from "./opening.js";
-import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
 import {sound} from "./sound.js";
@@ -58,7 +57,7 @@ export function update(changed) {
   showFacts(s, some);
   $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s);
   for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !whole;
-  people.show(s, some);
+  $("people").hidden = !whole || (busy(s) || !s.file) && s.paragraphs.every(p => p.speaker == null);
   subtitles.update(s);
   showUndo(s);
   const playable = s.remedy === "file" || !s.file?.size ? null : s.file; // what is no sound cannot be played
@@ -145,7 +144,7 @@ function showProblem(s, some) {
   const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && ["cut", "stopped"].includes(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
   const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped before it had a text." : s.error ? s.error : s.resume && rest ? `Verity cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? s.options?.silence === false ? "No words were found, though all of the sound was tried." : "Nobody was heard to speak here. If somebody does, transcribe all of it, noise too." :
-    improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : s.note === withoutSound ? "The sound of this text is not here." : "";
+    improvable ? s.missed ? "While Verity could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : s.note === withoutSound ? "The sound of this text is not here." : s.state === "done" && s.lost === "short" ? "The file ends before its header says that it does. If words are missing at the end, copy or download it again." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";

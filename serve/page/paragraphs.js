@@ -2,7 +2,7 @@
 //
 // A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first}: its place in the text
 // in UTF-16 units, its time in seconds, the probability of its tokens together if known, and whether it begins a segment. A
-// word of a subtitle that was made by hand has cue, [start, end] of that subtitle.
+// word of a subtitle that was made by hand has cue, [start, end] of that subtitle, and br if a line of it begins there by hand.
 
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
 const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
@@ -39,22 +39,16 @@ export function append(paragraphs, segment) {
   let open = paragraphs[paragraphs.length - 1];
   words.forEach((w, i) => {
     if (!open || i === 0 && segment.apart || breaks(open, w, i === 0 && !segment.follows)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
-    let before = w.before;
+    const br = segment.fixed && i > 0 && w.before.includes("\n");
+    let before = br ? " " : w.before;
     if (!open.text) before = before.trimStart();
     else if ((i === 0 && !segment.follows || open.text.endsWith("[…]")) && needsSpace(open.text, before + w.text)) before = " " + before;
     const at = open.text.length + before.length;
     open.text += before + w.text;
-    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows, cue: segment.fixed && [segment.start, segment.end]}));
+    open.words.push({at, length: w.text.length, start: w.start, end: w.end, ...w.p != null && {p: w.p}, ...i === 0 && !segment.follows && {first: true}, ...segment.fixed && {cue: [segment.start, segment.end]}, ...br && {br}});
   });
-  const rest = words.rest;
-  if (open && words.length) open.text += rest.trimEnd();
+  if (open && words.length) open.text += words.rest.trimEnd();
   return changed;
-}
-
-// trim leaves out members that say nothing, which makes stored texts smaller.
-function trim(w) {
-  for (const k of ["p", "first", "cue"]) if (!w[k] && w[k] !== 0) delete w[k];
-  return w;
 }
 
 function breaks(open, w, begins) {
@@ -64,8 +58,6 @@ function breaks(open, w, begins) {
   return endsSentence(open.text, w.text) && (gap >= sentencePause || gap >= sentencePause / 2 && lasts >= later || columns >= enough || lasts >= longEnough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
 }
 
-const known = speaker => speaker === "" || speaker === null ? undefined : speaker;
-
 // locate returns the words of a segment with the text before each, and, as rest, the text after the last. Words without
 // times share the time of the segment.
 function locate(s) {
@@ -74,11 +66,11 @@ function locate(s) {
   for (const w of s.words || []) {
     const word = w.word.trim(), place = word ? s.text.indexOf(word, at) : -1;
     if (place < 0) continue;
-    found.push({from: place, to: at = place + word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker), p: w.probability});
+    found.push({from: place, to: at = place + word.length, start: w.start, end: w.end, speaker: w.speaker || s.speaker || undefined, p: w.probability});
   }
   if (!found.length) {
     const spoken = s.text.trim(), first = s.text.indexOf(spoken), time = offset => s.start + (s.end - s.start) * (offset - first) / spoken.length;
-    for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: known(s.speaker)});
+    for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: s.speaker || undefined});
   }
   const sure = probabilities(s.logprobs);
   at = 0;
@@ -146,10 +138,10 @@ export function segmentsOf(paragraphs) {
     p.words.forEach((w, i) => {
       const next = p.words[i + 1], text = p.text.slice(i ? w.at : 0, next ? next.at : p.text.length), open = list.at(-1), goesOn = inCue(before, w) && open.speaker === p.speaker;
       if (!goesOn && (i === 0 || w.first || w.cue || before.cue)) list.push({start: w.cue ? w.cue[0] : w.start, end: w.cue ? w.cue[1] : w.end, text: "", words: [], speaker: p.speaker, fixed: !!w.cue});
-      const s = list.at(-1);
-      s.text += (goesOn && i === 0 ? lead : "") + text;
+      const s = list.at(-1), breaks = goesOn && w.br, gap = i ? p.text.slice(p.words[i - 1].at + p.words[i - 1].length, w.at) : lead + p.text.slice(0, w.at);
+      s.text = breaks ? s.text.trimEnd() + "\n" + text : s.text + (goesOn && i === 0 ? lead : "") + text;
       if (!s.fixed) s.end = Math.max(s.end, w.end);
-      s.words.push({word: i ? p.text.slice(p.words[i - 1].at + p.words[i - 1].length, w.at + w.length) : lead + p.text.slice(0, w.length), start: w.start, end: w.end, p: w.p});
+      s.words.push({word: (breaks ? gap.replace(/\s*(?=\S*$)/, "\n") : gap) + p.text.substr(w.at, w.length), start: w.start, end: w.end, p: w.p});
       before = w;
     });
   });

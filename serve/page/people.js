@@ -20,12 +20,6 @@ export function connect(onRename) {
   };
 }
 
-// show shows the menu of a recording, if it has speakers or could have some.
-export function show(job, some) {
-  const known = some && job.paragraphs.some(p => p.speaker != null);
-  $("people").hidden = !some || !readable(job) || !(job.file && !busy(job)) && !known;
-}
-
 // list fills the menu.
 function list(job) {
   const all = text.speakers(), spoken = s => job.paragraphs.reduce((n, p) => n + (p.speaker === s ? p.words.at(-1).end - p.words[0].start : 0), 0);

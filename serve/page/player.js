@@ -7,7 +7,7 @@ import * as text from "./text.js";
 import {Wave} from "./wave.js";
 import {$, announce} from "./ui.js";
 
-const audio = $("player"), stepSize = () => +$("stepSize").value, speeds = [...$("speed").options].map(o => +o.value);
+const audio = $("player"), speeds = [...$("speed").options].map(o => +o.value);
 let onLeft = null, wave = null, job = null, sound = null, drawn = 0, paused = false, probing = false; // whether it stands where it was paused; whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
@@ -97,7 +97,7 @@ export function playFrom(t) {
 
 function play() {
   text.follow();
-  audio.play().catch(e => { if (e.name === "NotSupportedError") announce("This browser cannot play this kind of sound. Its text is not affected.", {bad: true}); });
+  audio.play().catch(e => { if (e.name === "NotSupportedError") announce("This browser cannot play this kind of sound; another may, such as Chrome. The text is not affected.", {bad: true}); });
 }
 
 export function toggle() {
@@ -111,7 +111,7 @@ export function toggle() {
 export function pause() { audio.pause(); paused = true; }
 
 // skip goes on, or with -1 back, by the step of the settings.
-export const skip = by => { if (sound) seek(audio.currentTime + by * stepSize()); };
+export const skip = by => { if (sound) seek(audio.currentTime + by * $("stepSize").value); };
 
 // step goes to the next word or, with paragraphs, the beginning of a paragraph.
 export function step(by, paragraphs) {
@@ -182,14 +182,12 @@ export function connect(ready, left) {
     subtitles.update(job);
     if (audio.duration === Infinity) { // of a recording: going to the end makes the browser find it
       const found = () => {
-        audio.removeEventListener("durationchange", found);
-        audio.removeEventListener("seeked", found);
+        if (!probing) return;
         goBack();
         probing = false;
         refresh();
       };
-      audio.addEventListener("durationchange", found);
-      audio.addEventListener("seeked", found);
+      for (const event of ["durationchange", "seeked"]) audio.addEventListener(event, found, {once: true});
       probing = true;
       audio.currentTime = 1e7;
     } else goBack();
@@ -198,12 +196,8 @@ export function connect(ready, left) {
   };
   $("play").onclick = audio.onclick = toggle;
   $("fullScreen").onclick = audio.ondblclick = () => audio.requestFullscreen();
-  for (const [id, by, name, key] of [["earlier", -1, "Back", "←"], ["later", 1, "Forward", "→"]]) {
-    $(id).onclick = () => skip(by);
-    const label = () => { $(id).ariaLabel = `${name} ${stepSize()} seconds`; $(id).title = `${name} ${stepSize()} s (${key})`; };
-    $("stepSize").addEventListener("change", label);
-    label();
-  }
+  $("earlier").onclick = () => skip(-1);
+  $("later").onclick = () => skip(1);
   $("speed").onchange = () => { audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value; };
   $("wave").onkeydown = e => { // the arrows are keys of the whole page
     const to = {Home: 0, End: length(), PageUp: audio.currentTime + 30, PageDown: audio.currentTime - 30}[e.key];

@@ -1,4 +1,5 @@
 // The recording that is being made.
+import {sentence} from "./api.js";
 import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {Live} from "./live.js";
@@ -68,7 +69,7 @@ function ended(job, e) {
   if (awake) awake.release();
   for (const member of ["session", "stopping", "paused", "silent", "hearing", "device", "offline", "late"]) delete job[member];
   store.unlock(job);
-  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
+  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? sentence(e) : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
   const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound
   if (e) hide("news"); else announce(again ? "Recorded. Now the text is written once more, from the whole sound." : job.paragraphs.length ? "Recorded, and written." : "Nobody was heard. Is the right microphone chosen in the settings?");
   const some = job.file || job.paragraphs.length;

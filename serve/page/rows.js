@@ -4,17 +4,24 @@ import * as player from "./player.js";
 import {Strip} from "./strip.js";
 import * as subtitles from "./subtitles.js";
 import * as text from "./text.js";
-import {$, announce, make} from "./ui.js";
+import {$, make} from "./ui.js";
 
-const clock = t => `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, "0")}`;
-const seconds = typed => typed.trim().split(":").reduce((n, part) => n * 60 + parseFloat(part.replace(",", ".")), 0);
+// clock writes a time as 1:02.30, and seconds reads one like that, 62.3 or 1:02,3; NaN if it is none.
+export const clock = t => `${Math.floor(t / 60)}:${(t % 60).toFixed(2).padStart(5, "0")}`;
+
+function seconds(typed) {
+  const parts = typed.trim().replace(",", ".").split(":");
+  return parts.every((part, i) => /^\d+(\.\d+)?$/.test(part) && (!i || part < 60)) ? parts.reduce((n, part) => n * 60 + +part, 0) : NaN;
+}
+
 let job = null, rows = [], strip = null, focus = null, current = -1; // focus: the word and the caret to go to with the next rows
 
 const lines = () => [...$("cues").children];
 const chosen = () => $("cueTools").closest("#cues li");
 const typed = li => li.field.value.trim() !== li.text;
-const hard = row => row.fast || row.long;
-const solid = text => text.replace(/\s/g, "").length;
+const faults = row => [row.fast && Math.ceil(row.cps) + "/s too fast", row.long && row.lines.length + 1 + " lines", row.wide && "line too wide"].filter(x => x);
+const hard = row => faults(row).length > 0;
+export const solid = text => text.replace(/\s/g, "");
 
 // sync keeps what was typed into a row.
 export function sync(li = document.activeElement.closest("#cues li")) {
@@ -24,7 +31,7 @@ export function sync(li = document.activeElement.closest("#cues li")) {
 }
 
 async function split(li) {
-  const before = solid(li.field.value.slice(0, li.field.selectionStart));
+  const before = solid(li.field.value.slice(0, li.field.selectionStart)).length;
   await sync(li);
   const word = subtitles.split(li.row, before);
   if (word !== undefined) focus = {word, caret: 0};
@@ -39,17 +46,17 @@ async function merge(li, next) {
 }
 
 function line() {
-  const time = make("button", {className: "time", tabIndex: -1, onclick: () => player.playFrom(li.row.start)}), speed = make("span");
+  const time = make("button", {className: "time", title: "Play", tabIndex: -1, onclick: () => player.playFrom(li.row.start)}), speed = make("span");
   const field = make("textarea", {dir: "auto", onchange: () => sync(li), onfocus: () => choose(li), onkeydown: e => key(e, li), oninput: () => { field.rows = field.value.split("\n").length; }});
   const li = make("li", {time, field, speed, text: ""}, time, field, speed);
   return li;
 }
 
-// key: Enter splits, Backspace and Delete merge at the ends, and arrows go on to other rows.
+// key: Enter splits, with Shift it begins a line, Backspace and Delete merge at the ends, and arrows go on to other rows.
 function key(e, li) {
   const {selectionStart: from, selectionEnd: to, value} = li.field, before = li.previousElementSibling, next = li.nextElementSibling;
   const act = {
-    Enter: () => split(li),
+    Enter: !e.shiftKey && (() => split(li)),
     Backspace: before && !to && (() => merge(before, li)),
     Delete: next && from === value.length && (() => merge(li, next)),
     ArrowUp: before && !value.slice(0, from).includes("\n") && (() => before.field.focus()),
@@ -75,21 +82,28 @@ function showTimes() {
   const li = chosen();
   if (!li) return;
   [$("cueStart").value, $("cueEnd").value] = [li.row.start, li.row.end].map(clock);
+  refuse();
   $("merge").disabled = !li.nextElementSibling;
 }
 
+// refuse says why a time that was typed is not taken; without arguments, that none is wrong.
+function refuse(id, why = "") {
+  $("cueError").textContent = why;
+  for (const field of ["cueStart", "cueEnd"]) $(field).ariaInvalid = field === id;
+}
+
 function fill(li, row, order) {
-  const {line} = subtitles.pieces(row), first = subtitles.words(row)[0], who = first ? order.indexOf(job.paragraphs[first.paragraph].speaker) : -1, speed = row.fast ? Math.ceil(row.cps) : Math.round(row.cps), start = clock(row.start);
+  const {line} = subtitles.pieces(row), first = subtitles.words(row)[0], who = first ? order.indexOf(job.paragraphs[first.paragraph].speaker) : -1, [start, end] = [row.start, row.end].map(clock), wrong = faults(row).join(", ");
   li.row = row;
   li.className = (who >= 0 ? "s" + who % 6 : "") + (row.fixed ? " fixed" : "") + (li === chosen() ? " chosen" : "") + (li.classList.contains("found") ? " found" : "");
-  Object.assign(li.time, {textContent: start.slice(0, -1), title: `${start} to ${clock(row.end)}`, ariaLabel: "Play from " + start.slice(0, -1)});
+  li.time.replaceChildren(start.slice(0, -1) + " ", make("small", {textContent: end.slice(0, -1)}));
   if (document.activeElement !== li.field || !typed(li)) {
     li.text = line;
     if (li.field.value !== line) li.field.value = line;
     li.field.rows = line.split("\n").length;
   }
-  li.field.ariaLabel = `Subtitle at ${start}, ${speed} characters a second` + (row.fast ? ", too fast" : row.long ? ", too long" : "");
-  Object.assign(li.speed, {className: "speed" + (hard(row) ? " bad" : ""), textContent: row.fast ? speed + "/s too fast" : row.long ? "too long" : speed + "/s", title: `${speed} characters a second` + (row.fixed ? "; made by hand" : "")});
+  li.field.ariaLabel = `Subtitle from ${start} to ${end}, ${Math.round(row.cps)} characters a second` + (wrong && ", " + wrong);
+  Object.assign(li.speed, {className: "speed" + (wrong && " bad"), textContent: wrong || Math.round(row.cps) + "/s", title: `${Math.round(row.cps)} characters a second` + (row.fixed ? "; made by hand" : "")});
 }
 
 // show shows rows.
@@ -146,10 +160,8 @@ export function connect() {
   $("merge").onclick = () => merge(chosen(), chosen().nextElementSibling);
   for (const id of ["cueStart", "cueEnd"]) {
     const set = by => {
-      const {row} = chosen(), to = seconds($(id).value) + by, [start, end] = id === "cueStart" ? [to, row.end] : [row.start, to];
-      if (Number.isFinite(to) && end - start >= subtitles.shortest) return subtitles.move(row, start, end);
-      showTimes();
-      announce(Number.isFinite(to) ? `The end must be at least ${subtitles.shortest} s after the start.` : "Type a time like 0:05.20.", {bad: true});
+      const {row} = chosen(), to = seconds($(id).value) + by, first = id === "cueStart", why = subtitles.refused(row, to, first);
+      if (why) refuse(id, why); else subtitles.move(row, first ? to : row.start, first ? row.end : to);
     };
     $(id).onchange = () => set(0);
     $(id).onkeydown = e => {

@@ -1,5 +1,5 @@
 // Texts and sounds as files, and on the clipboard.
-import {unreachable} from "./api.js";
+import {sentence} from "./api.js";
 import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
@@ -9,31 +9,31 @@ import {record} from "./store.js";
 import {names} from "./subtitles.js";
 import {$, announce} from "./ui.js";
 
-export function download(blob, name) {
+// download saves a file, and says so and what is in it.
+export function download(blob, name, what = "") {
   const a = document.createElement("a");
   a.href = URL.createObjectURL(blob);
   a.download = name;
   a.click();
   setTimeout(() => URL.revokeObjectURL(a.href), 60000);
-  announce(`Saved ${name} to your downloads.`);
+  announce(`Saved ${name} to your downloads${what}.`);
 }
 
 const write = (job, format, o) => blob(job, format, {...o, key: settings.key()});
 
+// attempt calls make to save a file, or says why that cannot be.
+const attempt = (name, make) => make(name).catch(e => announce(`${name} was not saved. ${sentence(e)}`, {bad: true}));
+
 // text saves the text of a recording, with times and speakers as the menu has them.
-export async function text(job, format, table) {
-  try {
-    const speakers = $("withSpeakers").checked;
-    download(await write(job, format, {times: $("withTimes").checked, speakers, table, names: speakers && names(job)}), titleOf(job) + "." + format);
-  } catch (e) {
-    announce(e.message, {bad: true});
-  }
-}
+export const text = (job, format, table) => attempt(titleOf(job) + "." + format, async name => {
+  const speakers = $("withSpeakers").checked;
+  download(await write(job, format, {times: $("withTimes").checked, speakers, table, names: speakers && names(job)}), name);
+});
 
 // several saves the texts of several recordings, or without a format their sounds, in one archive. That of a backup has both.
-export async function several(list, format) {
-  const files = [], titles = {}, all = format === "backup";
-  try {
+export function several(list, format) {
+  const files = [], titles = {}, all = format === "backup", what = format ? "text" : "sound";
+  return attempt(all ? `Verity ${new Date().toLocaleDateString("sv")}.zip` : "Recordings.zip", async archive => {
     for (const job of list) {
       await jobs.open(job);
       const title = titleOf(job), n = titles[title] = (titles[title] || 0) + 1;
@@ -42,11 +42,9 @@ export async function several(list, format) {
       else if (format && job.paragraphs.length) put(format, await write(job, format, {}));
       if (job.file && (all || !format)) put(soundEnding(job), job.file);
     }
-    const name = all ? `Verity ${new Date().toLocaleDateString("sv")}.zip` : "Recordings.zip";
-    if (files.length) download(await downloadZip(files).blob(), name); else announce(`These recordings have no ${format ? "text" : "sound"}: nothing was saved.`);
-  } catch (e) {
-    announce(e.message, {bad: true});
-  }
+    const n = files.length, has = all ? `${list.length} recordings, ${n - list.length} with sound` : `${n} ${what}${n > 1 ? "s" : ""}` + (n < list.length ? `; ${list.length - n} of what you selected ${list.length - n > 1 ? "have" : "has"} no ${what}` : "");
+    if (n) download(await downloadZip(files).blob(), archive, ": " + has); else announce(`Nothing was saved: these recordings have no ${what}.`, {bad: true});
+  });
 }
 
 // soundEnding returns the ending that the file of a recording had, or should have.
@@ -83,10 +81,11 @@ export function connect(shown, times) {
   for (const menu of [$("save"), $("saveAll")]) menu.addEventListener("toggle", async () => {
     const away = menu.open && await fetch("readyz").then(() => false, () => true), note = menu.querySelector(".note");
     note.hidden = !away;
-    note.textContent = unreachable().message + " Text and JSON can be saved without it.";
+    note.textContent = "Verity cannot be reached. Until it is back, text, JSON and audio can be saved.";
     for (const b of menu.querySelectorAll("[data-format]")) b.disabled = away && !/^(txt|json)$/.test(b.dataset.format);
   });
   $("copy").onclick = () => copy(plain(shown(), {times: times()}));
+  $("print").onclick = () => print();
   $("saveSound").onclick = () => sound(shown());
   $("saveSounds").onclick = () => several(selected());
   $("backup").onclick = () => several(jobs.jobs.filter(j => !busy(j)), "backup");

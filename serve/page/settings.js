@@ -5,7 +5,7 @@ import {$} from "./ui.js";
 
 const kept = ["language", "speakers", "prompt", "microphone", "polish", "doubts", "letters", "stepSize", "stepBack", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
-let model = null, changed = () => {};
+let model = null;
 
 // languages returns those of the model; none before it is known.
 export const languages = () => (model ? model.languages : []).map(l => ({code: l.code, name: languageName(l.name)})).sort((a, b) => a.name < b.name ? -1 : 1);
@@ -17,7 +17,6 @@ export function options() {
 }
 
 export const key = () => $("key").value;
-export const letters = () => $("letters").checked;
 
 // load fetches the model, and shows what it can do. It throws a Failure.
 export async function load() {
@@ -84,7 +83,6 @@ export function write(more) {
 
 // connect restores the settings and calls onChange after each change; onKey when another API key was typed.
 export function connect(onChange, onKey) {
-  changed = onChange;
   const stored = read();
   for (const id of kept) {
     if (stored[id] === undefined || id === "language" || id === "microphone") continue;
@@ -93,15 +91,13 @@ export function connect(onChange, onKey) {
   for (const id of ["task", ...kept]) $(id).addEventListener("change", () => {
     summarize();
     write();
-    changed();
+    onChange();
   });
   summarize(); // also without a server
-  if (localStorage.getItem("key")) {
-    $("key").value = localStorage.getItem("key");
-    $("keys").hidden = false;
-    $("remember").checked = true;
-  }
-  $("key").onchange = onKey;
+  $("key").value = localStorage.getItem("key");
+  $("keys").hidden = !key();
+  $("remember").checked = !!key();
+  $("key").onchange = () => onKey(key());
   $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", key()) : localStorage.removeItem("key");
   $("summary").onclick = $("settings0").onclick = open;
   $("settings").onclose = () => place(false);

@@ -11,8 +11,11 @@ const journalKey = "unsaved "; // before an id, in localStorage
 let database = null, failed = null, merged = null, changes = 0;
 
 // whenFull is called with a sentence when something could not be stored; whenMerged with a recording that another tab
-// changed, and whether that text became a version.
-export function connect(whenFull, whenMerged) { [failed, merged] = [whenFull, whenMerged]; }
+// changed, and whether that text became a version; whenChanged with the id of each that another tab stored or deleted.
+export function connect(whenFull, whenMerged, whenChanged) {
+  [failed, merged] = [whenFull, whenMerged];
+  channel.onmessage = e => whenChanged(e.data);
+}
 
 function open() {
   return database ||= new Promise((yes, no) => {
@@ -48,11 +51,7 @@ async function write(stores, work, what) {
   }
 }
 
-const channel = window.BroadcastChannel && new BroadcastChannel("verity");
-const tell = id => { if (channel) channel.postMessage(id); };
-
-// listen calls changed with the id of each recording that another tab stored or deleted.
-export function listen(changed) { if (channel) channel.onmessage = e => changed(e.data); }
+const channel = new BroadcastChannel("verity"); // of all tabs
 
 const range = id => IDBKeyRange.bound([id], [id, []]);
 
@@ -73,7 +72,7 @@ export async function save(job) {
       if (job.paragraphs) texts.put(job.paragraphs, job.id);
       if (versions !== job.storedVersions) texts.put(versions, [job.id]);
       jobs.put(record(job));
-      loaded(job);
+      job.base = {...record(job), paragraphs: job.paragraphs}; // from which this tab's changes are told
     };
     jobs.get(job.id).onsuccess = ({target: {result: old}}) => {
       if (!old || (old.revision || 0) <= (job.revision || 0)) return put(old);
@@ -86,19 +85,16 @@ export async function save(job) {
     };
   }, `“${job.name}”`);
   if (stored) job.storedVersions = versions;
-  if (stored) tell(job.id);
+  if (stored) channel.postMessage(job.id);
   if (stored && unsaved.get(job.id)?.change === change) settled(job.id);
   if (outcome) merged(job, outcome === "both");
   return stored;
 }
 
-// loaded notes what is stored of a recording, from which this tab's changes are told.
-export function loaded(job) { job.base = {...record(job), paragraphs: job.paragraphs}; }
-
 // one returns a recording with its text and versions, or nothing.
 export async function one(id) {
   const job = await transact(["jobs"], "readonly", s => s.get(id)).catch(() => null);
-  return job && !job.gone ? {...job, paragraphs: await text(id), versions: await versions(id)} : null;
+  return job && !job.gone ? {...job, paragraphs: await text(id), versions: await text([id])} : null;
 }
 
 function settled(id) {
@@ -140,10 +136,8 @@ export async function all() {
   return list.filter(j => !j.gone);
 }
 
+// text returns the paragraphs of a recording or, of [id], the versions of its text that are not shown.
 export const text = id => transact(["texts"], "readonly", s => s.get(id)).then(p => p || [], () => []);
-
-// versions returns the versions of a text that are not shown.
-export const versions = id => text([id]);
 
 // sound returns the sound of a recording, or null.
 export async function sound(job) {
@@ -153,7 +147,7 @@ export async function sound(job) {
 
 export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
   for (const id of ids) { jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
-}, "the change").then(done => { if (done) for (const id of ids) { settled(id); tell(id); } }); // until then the journal has the deletion: a page that ends may take the transaction with it
+}, "the change").then(done => { if (done) for (const id of ids) { settled(id); channel.postMessage(id); } }); // until then the journal has the deletion: a page that ends may take the transaction with it
 
 // room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.
 export async function room() {

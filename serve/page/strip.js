@@ -49,7 +49,7 @@ export class Strip {
   }
 
   box(row) {
-    const box = Object.assign(document.createElement("span"), {textContent: row.text, title: row.text, className: (row.fixed ? "fixed " : "") + (row.fast || row.long ? "bad" : "")});
+    const box = Object.assign(document.createElement("span"), {textContent: row.text, title: row.text, className: (row.fixed ? "fixed " : "") + (row.fast || row.long || row.wide ? "bad" : "")});
     const place = (start, end) => Object.assign(box.style, {left: (start - this.from) * each + "px", width: Math.max(4, (end - start) * each - 1) + "px"});
     let from = 0, start = row.start, end = row.end, first = true, last = true;
     place(start, end);

@@ -1,10 +1,12 @@
 // The subtitles of a recording: computed by Verity, changed by hand, and shown over its video. What is made by hand is
 // marked on the words (paragraphs.js), so that it stays, whatever becomes of the rest.
 import {equalEnds, rewrite} from "./align.js";
+import {sentence} from "./api.js";
 import * as edit from "./edit.js";
 import {named, write} from "./formats.js";
 import {remember} from "./history.js";
 import {readable} from "./list.js";
+import * as player from "./player.js";
 import * as list from "./rows.js";
 import * as settings from "./settings.js";
 import * as text from "./text.js";
@@ -21,14 +23,6 @@ export const viewed = () => $("result").classList.contains("subtitles");
 
 // names reports whether subtitles have the names of speakers: if somebody typed these, or wants them.
 export const names = job => job.subtitleNames ?? named(job);
-
-// view shows the subtitles of the recording or its text.
-export function view(yes) {
-  if (yes) edit.end();
-  edit.closeFind();
-  job.subtitled = yes; // unstored
-  update(job);
-}
 
 // update shows a changed recording.
 export function update(next) {
@@ -59,7 +53,7 @@ async function load() {
     if (number !== asked || as.job !== job) return;
     [rows, of] = [found, as];
   } catch (e) {
-    if (number === asked && viewed()) announce(e.message, {bad: true});
+    if (number === asked && viewed()) announce(`The subtitles cannot be made. ${sentence(e)}`, {bad: true});
   }
   show();
 }
@@ -101,28 +95,34 @@ export function pieces(row) {
   return {line, list};
 }
 
-// mark gives words another cue, or with null none, and returns them.
-function mark(list, cue) {
-  const set = new Set(list.map(w => w.word)), made = [];
+// mark gives words another cue, or with null none, and returns them. With breaks, lines begin after so many characters.
+function mark(marked, cue, breaks) {
+  const set = new Set(marked.map(w => w.word)), made = [];
+  let passed = 0;
   job.paragraphs = job.paragraphs.map((p, paragraph) => !p.words.some(w => set.has(w)) ? p : {...p, words: p.words.map(w => {
     if (!set.has(w)) return w;
-    const {cue: old, ...word} = w;
+    const {cue: old, br, ...word} = w;
     if (cue) word.cue = cue.map(t => Math.round(t * 1000) / 1000);
+    if (cue && (breaks ? breaks.includes(passed) : br)) word.br = true;
+    passed += list.solid(p.text.substr(w.at, w.length)).length;
     made.push({word, paragraph});
     return word;
   })});
   return made;
 }
 
-// retype changes the text of a row. It stays a subtitle, and words keep their times.
+// breaksOf returns how many characters, spaces not counted, come before each line but the first.
+const breaksOf = text => [...text.matchAll(/\n/g)].map(m => list.solid(text.slice(0, m.index)).length);
+
+// retype changes the text of a row. It stays a subtitle, and words keep their times. Lines stay as typed once one was ended by hand.
 export const retype = (row, typed) => change(() => {
-  const {line, list} = pieces(row), now = typed.trim();
-  const [head, tail] = equalEnds(line, now);
+  const {line, list: parts} = pieces(row), now = typed.trim(), breaks = breaksOf(now);
+  const byHand = words(row).some(w => w.word.br) || breaks.length !== breaksOf(line).length || list.solid(now) === list.solid(line), [head, tail] = equalEnds(line, now);
   const place = offset => {
-    const p = list.findLast(p => p.from <= offset);
+    const p = parts.findLast(p => p.from <= offset);
     return {paragraph: p.paragraph, at: p.at + Math.min(offset - p.from, p.length)};
   };
-  const a = place(head), b = place(line.length - tail), first = place(0), last = place(line.length), texts = job.paragraphs.map(p => p.text), size = list => list.join("").length;
+  const a = place(head), b = place(line.length - tail), first = place(0), last = place(line.length), texts = job.paragraphs.map(p => p.text), size = some => some.join("").length;
   const before = size(texts.slice(0, first.paragraph)) + first.at, after = size(texts.slice(last.paragraph)) - last.at;
   remember(job);
   texts.splice(a.paragraph, b.paragraph - a.paragraph + 1, texts[a.paragraph].slice(0, a.at) + now.slice(head, now.length - tail).replace(/\s+/g, " ") + texts[b.paragraph].slice(b.at));
@@ -133,7 +133,7 @@ export const retype = (row, typed) => change(() => {
     const from = passed;
     passed += p.text.length;
     return p.words.filter(w => from + w.at >= before && from + w.at + w.length <= total - after).map(word => ({word}));
-  }), [row.start, row.end]);
+  }), [row.start, row.end], byHand ? breaks : undefined);
   return true;
 });
 
@@ -142,7 +142,7 @@ export function split(row, characters) {
   const all = words(row);
   let k = 0;
   for (let n = 0; k < all.length; k++) {
-    const {length} = job.paragraphs[all[k].paragraph].text.substr(all[k].word.at, all[k].word.length).replace(/\s/g, "");
+    const {length} = list.solid(job.paragraphs[all[k].paragraph].text.substr(all[k].word.at, all[k].word.length));
     if (n + length / 2 > characters) break;
     n += length;
   }
@@ -165,10 +165,23 @@ export const merge = (row, next) => change(() => {
   return mark(all, [row.start, next.end]);
 });
 
+const soundEnd = () => job.file && Math.floor(100 * player.length()) / 100 || Infinity;
+
+// refused says why a time cannot be the start of a row or, unless it is the first of the two, its end; nothing if it can.
+export function refused(row, t, first) {
+  const i = rows.indexOf(row), {clock} = list, room = `and needs ${shortest} s: type`, shown = 0.005; // s: half of what the fields show
+  const [after, since] = !first ? ["This subtitle starts", row.start] : i ? ["The one before starts", rows[i - 1].start] : [];
+  const [before, until] = first ? ["This subtitle ends", row.end] : rows[i + 1] ? ["The next one ends", rows[i + 1].end] : [];
+  if (Number.isNaN(t)) return "Type a time, like 0:05.20.";
+  if (t < since + shortest - shown) return `${after} at ${clock(since)} ${room} ${clock(since + shortest)} or more.`;
+  if (t > until - shortest + shown) return `${before} at ${clock(until)} ${room} ${clock(until - shortest)} or less.`;
+  if (t > soundEnd()) return `The sound ends at ${clock(soundEnd())}: type that or less.`;
+}
+
 // move gives a row other times, and takes them from its neighbours.
 export const move = (row, start, end) => change(() => {
   const i = rows.indexOf(row), [before, after] = [rows[i - 1], rows[i + 1]], beside = before && words(before), behind = after && words(after);
-  const from = Math.max(before ? before.start + shortest : 0, Math.min(start, end - shortest)), to = Math.min(after ? after.end - shortest : Infinity, Math.max(end, from + shortest));
+  const from = Math.max(before ? before.start + shortest : 0, Math.min(start, end - shortest)), to = Math.min(after ? after.end - shortest : Math.max(row.end, soundEnd()), Math.max(end, from + shortest));
   remember(job);
   mark(words(row), [from, to]);
   if (before && before.fixed && before.end > from) mark(beside, [before.start, from]);
@@ -179,7 +192,7 @@ export const move = (row, start, end) => change(() => {
 // shift moves all subtitles, with the text and its highlights, by some seconds.
 export const shift = by => change(() => {
   const moved = s => ({...s, start: s.start + by, end: s.end + by}), first = rows[0].start;
-  if (!(first + by >= 0)) return announce(Number.isFinite(by) ? `The first subtitle begins at ${first.toFixed(2)} s: it cannot be ${-by} s earlier.` : "Type seconds, like 1.5.", {bad: true});
+  if (!(first + by >= 0)) return announce(Number.isFinite(by) ? `The first subtitle begins at ${first.toFixed(2)} s: it cannot be ${-by} s earlier. Type ${first.toFixed(2)} or less.` : "Type seconds, like 1.5.", {bad: true});
   remember(job);
   job.paragraphs = job.paragraphs.map(p => ({...p, words: p.words.map(w => ({...moved(w), ...w.cue && {cue: w.cue.map(t => t + by)}}))}));
   Object.assign(job, {highlights: job.highlights?.map(moved)}, !job.file && {duration: job.duration + by});
@@ -190,8 +203,12 @@ export const shift = by => change(() => {
 export function connect(changed) {
   on = changed;
   list.connect();
-  $("asText").onclick = () => view(false);
-  $("asSubtitles").onclick = () => view(true);
+  for (const id of ["asText", "asSubtitles"]) $(id).onclick = () => {
+    edit.end();
+    edit.closeFind();
+    job.subtitled = id === "asSubtitles"; // unstored
+    update(job);
+  };
   $("subtitles").onchange = () => { job.rules = $("subtitles").value; on(job); };
   $("shift").onsubmit = e => { e.preventDefault(); shift(e.submitter.value * $("shiftBy").value.replace(",", ".")); };
   $("names").onchange = () => { job.subtitleNames = $("names").checked; on(job); };

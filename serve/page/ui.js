@@ -9,29 +9,30 @@ export function make(name, members, ...children) {
   return element;
 }
 
-const toasts = {}; // messages on the screen by kind, one of each, with the recording that one is about
+const toasts = {}; // what is on the screen by kind, one of each, with the recording that it is about
 
 // announce shows a message for some seconds, below those of other kinds: "undo" has a button with that function, and goes when another
-// recording than job is opened; "offer" has a button for an act, [label, function]; what is "bad" stays longer than "news". A quiet one
-// is only spoken, by screen readers: what it says is seen elsewhere.
+// recording than job is opened; "offer" has a button for an act, [label, function]; what is "bad" stays longer than "news", with what went wrong
+// before. A quiet one is only spoken, by screen readers: what it says is seen elsewhere.
 export function announce(message, {bad, undo, act, job, quiet} = {}) {
   const kind = bad ? "bad" : undo ? "undo" : act ? "offer" : "news", [label, run] = act || ["Undo", undo], gone = () => hide(kind);
+  const before = bad && toasts.bad ? toasts.bad.toast.firstChild.textContent.split("\n") : [], lines = [...before.filter(line => !message.includes(line)), message];
   if (!quiet) gone();
   $("status").textContent = message;
   if (quiet) return;
   const button = (members, ...children) => make("button", {type: "button", ...members}, ...children);
-  const toast = make("div", {className: "toast " + kind}, make("p", {textContent: message}), ...run ? [button({id: kind, textContent: label, onclick: () => { gone(); run(); }})] : [], button({className: "icon", title: "Close", ariaLabel: "Close", onclick: gone}, icon("close")));
+  const toast = make("div", {className: "toast " + kind}, make("p", {textContent: lines.join("\n")}), ...run ? [button({id: kind, textContent: label, onclick: () => { gone(); run(); }})] : [], button({className: "icon", title: "Close", ariaLabel: "Close", onclick: gone}, icon("close")));
   const end = ms => setTimeout(() => { if (toast.isConnected) toast.matches(":hover, :focus-within") ? end(2000) : gone(); }, ms);
-  toasts[kind] = {toast, job};
+  toasts[kind] = {toast, job, message};
   const place = document.querySelector("dialog[open]")?.firstElementChild || document.body; // what lies behind a dialog cannot be pressed
   if ($("toasts").parentElement !== place) place.append($("toasts"));
   $("toasts").append(toast);
-  end(bad ? 20000 : run ? 10000 : 6000);
+  end(Math.max(bad ? 20000 : run ? 10000 : 6000, 70 * toast.textContent.length)); // long enough to be read
 }
 
 // hide takes the message of a kind away, and hideOther an Undo of another recording.
 export function hide(kind) {
-  if ($("status").textContent === toasts[kind]?.toast.firstChild.textContent) $("status").textContent = "";
+  if ($("status").textContent === toasts[kind]?.message) $("status").textContent = "";
   toasts[kind]?.toast.remove();
   delete toasts[kind];
 }
@@ -39,10 +40,8 @@ export function hide(kind) {
 export const hideOther = job => { if (toasts.undo?.job && toasts.undo.job !== job) hide("undo"); };
 
 export function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  svg.setAttribute("aria-hidden", "true");
-  use.setAttribute("href", "#i-" + name);
-  svg.append(use);
+  const svg = $("openHelp").firstElementChild.cloneNode(true);
+  svg.firstElementChild.setAttribute("href", "#i-" + name);
   return svg;
 }
 

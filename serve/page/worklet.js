@@ -1,4 +1,3 @@
-"use strict";
 // Sends the samples of the microphone as 16-bit PCM, in pieces of a tenth of a second.
 class Microphone extends AudioWorkletProcessor {
   constructor() {

@@ -483,7 +483,7 @@ const parts = {
     await looks(page, "selected");
     await page.click("#saveAll summary");
     const [archive] = await Promise.all([page.waitForEvent("download"), page.click("#saveAll [data-format=srt]")]), zip = readFileSync(await archive.path());
-    check("they are saved in one archive", zip.includes("Harbour, second draft.srt") && zip.includes("Interview.srt"), zip.length);
+    check("they are saved in one archive, which says what it has", zip.includes("Harbour, second draft.srt") && zip.includes("Interview.srt") && /Saved Recordings\.zip to your downloads: 2 texts\./.test(await page.textContent(".toast.news")), await page.locator(".toast").allTextContents());
     await page.click("#saveAll summary");
     const [sounds] = await Promise.all([page.waitForEvent("download"), page.click("#saveSounds")]);
     check("so are their sounds", readFileSync(await sounds.path()).length > 2 * readFileSync(speech).length, await sounds.path());
@@ -535,11 +535,18 @@ const parts = {
     await gone(server);
     await page.click("#save summary");
     await page.waitForSelector("#save .note:not([hidden])");
-    check("without the server, the page says what cannot be saved", /cannot be reached\. Start it: .* Text and JSON can be saved/.test(await page.textContent("#save .note")) && await page.isDisabled("#save [data-format=docx]"), await page.textContent("#save .note"));
-    await looks(page, "away");
+    check("without the server, the page says what cannot be saved", /cannot be reached\. Until it is back, text, JSON and audio can be saved\./.test(await page.textContent("#save .note")) && await page.isDisabled("#save [data-format=docx]"), await page.textContent("#save .note"));
+    await page.waitForSelector("#away:not([hidden])", {timeout: 10000});
+    check("a line says that Verity has stopped, though nothing was asked of it, and how to start it", /^Verity has stopped\. .* verity serve --listen 127\.0\.0\.1:\d+Copy$/.test(await page.textContent("#away")), await page.textContent("#away"));
+    await looks(page, "away", ["light", "dark"]);
     const [kept] = await Promise.all([page.waitForEvent("download"), page.click("#save [data-format=txt]")]);
     check("and text can", /^So, let us/.test(readFileSync(await kept.path())), kept.suggestedFilename());
+    await page.click("#copyStarting");
+    await announced(page, "Copied.");
+    check("the command can be copied", await page.evaluate(() => navigator.clipboard.readText()) === "verity serve --listen " + url.slice(7, -1), await page.evaluate(() => navigator.clipboard.readText()));
     server = await serve("--log-level", "error");
+    await announced(page, "Verity is back.", 20000);
+    check("the line goes when it is back", await page.isHidden("#away"), "");
     await page.context().close();
 
     // A browser that is nearly full.
@@ -693,6 +700,7 @@ const parts = {
     check("its text stays while speakers are told apart again", await page.locator(".speaker:visible").count() > 1, "");
     await page.waitForFunction(() => document.querySelectorAll(".speaker:not([hidden])").length > 1, null, {timeout: 240000});
     await idle(page);
+    check("a message says how many were found", /“two”: 2 speakers were found\./.test(await page.textContent(".toast.news")), await page.locator(".toast").allTextContents());
     check("and corrections too", /Corrected\.$/.test(await words(page)) && await page.isHidden("#versions"), await words(page));
     check("two speakers", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
     await page.click("#people summary");
@@ -707,7 +715,7 @@ const parts = {
     await looks(page, "two-speakers");
     await add(page, {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
     await page.waitForSelector("#jobs .failed");
-    check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound." && await page.textContent("#problem p") === "This is a text file, not sound." && !/letter/.test(await status(page)), [await page.textContent("#jobs .state.bad"), await status(page)]);
+    check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound." && (await page.textContent("#problem p")).startsWith("This is a text file, not sound. If it is the text of a recording,") && !/letter/.test(await status(page)), [await page.textContent("#jobs .state.bad"), await status(page)]);
     check("and has neither player nor Save", !await page.isVisible("#bar") && !await page.isVisible("#save"), "");
     await page.getByRole("button", {name: "Delete", exact: true}).click();
     check("and its Delete deletes it", !(await rows(page)).some(n => /letter/.test(n)) && /was deleted/.test(await status(page)), [await rows(page), await status(page)]);
@@ -1038,7 +1046,9 @@ const parts = {
     await page.fill("#key", "secret");
     await page.press("#key", "Tab");
     await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
-    check("the error goes with the right key", !/key/.test(await status(page)), await status(page));
+    await page.waitForSelector(".toast.news");
+    check("the right key is called right, and the error goes", (await page.locator(".toast p").allTextContents()).join() === "The API key works.", await page.locator(".toast").allTextContents());
+    await looks(page, "key-works");
     await page.click("#settings .primary");
     await add(page, speech);
     await announced(page, "done in");

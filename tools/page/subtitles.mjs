@@ -59,6 +59,18 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await field(page, 1).fill(split[1].text + " indeed");
       await field(page, 3).focus();
       await settled(page, l => /indeed$/.test(l[1].text) && l[1].start === split[1].start && l[1].end === split[1].end, "what is typed into a subtitle stays in it");
+      // A line that is ended by hand stays.
+      const hand = split[1].text.replace(/\s+/g, " ") + " indeed", word = hand.indexOf(" ") + 1;
+      await field(page, 1).focus();
+      await field(page, 1).evaluate((f, at) => f.setSelectionRange(at, at), word);
+      await page.keyboard.press("Shift+Enter");
+      await field(page, 3).focus();
+      await settled(page, l => l[1].text.split("\n")[0] === hand.slice(0, word - 1), "Shift+Enter begins a line, which stays");
+      const [, lined] = await saved(page, "#save [data-format=srt]");
+      check("also in what is saved", lined.toString().includes("\n" + hand.slice(0, word - 1) + "\n"), lined.toString().slice(0, 400));
+      await page.keyboard.press("Escape");
+      await page.click("#undoEdit");
+      await settled(page, l => l[1].text.replace(/\s+/g, " ") === hand && l[1].text.split("\n")[0] !== hand.slice(0, word - 1), "and can be taken back");
       // Times: typed, by keys, and on the waveform.
       await field(page, 2).focus();
       await page.fill("#cueEnd", "0:0" + (split[2].end + 0.3).toFixed(2));
@@ -69,8 +81,21 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       const right = JSON.stringify(await lines(page));
       await page.fill("#cueEnd", "0:00.10");
       await page.press("#cueEnd", "Enter");
-      await announced(page, "The end must be at least 0.2 s after the start.");
-      check("an end before the start changes nothing", JSON.stringify(await lines(page)) === right && await page.inputValue("#cueEnd") !== "0:00.10", await lines(page));
+      const refused = async (field, typed, why) => {
+        await page.fill(field, typed);
+        await page.press(field, "Enter");
+        check(`${typed} in ${field} is refused, where it was typed`, why.test(await page.textContent("#cueError")) && await page.getAttribute(field, "aria-invalid") === "true" && JSON.stringify(await lines(page)) === right, [await page.textContent("#cueError"), await lines(page)]);
+      };
+      const next = (await lines(page))[3];
+      await refused("#cueEnd", "0:00.10", /^This subtitle starts at 0:\d\d\.\d\d and needs 0\.2 s: type 0:\d\d\.\d\d or more\.$/);
+      await refused("#cueEnd", "1:00:00", new RegExp(`^The next one ends at 0:0?${next.end.toFixed(2)} and needs 0\\.2 s: type .* or less\\.$`));
+      await looks(page, "subtitles-refused", ["light", "dark"]);
+      await refused("#cueEnd", "1:90", /^Type a time, like 0:05\.20\.$/);
+      await refused("#cueStart", "0:00.00", /^The one before starts at /);
+      await field(page, first.length).focus();
+      await refused("#cueEnd", "59:00", /^The sound ends at 0:\d\d\.\d\d: type that or less\.$/);
+      await field(page, 2).focus();
+      check("another subtitle has no error", await page.textContent("#cueError") === "" && await page.getAttribute("#cueEnd", "aria-invalid") === "false", await page.textContent("#cueError"));
       const box = await page.locator("#strip .fixed").last().boundingBox(), was = (await lines(page))[2];
       await page.mouse.move(box.x + box.width - 3, box.y + 10);
       await page.mouse.down();
@@ -102,6 +127,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await field(page, 0).fill("Much more than anybody could ever read in the time that there is for it, whoever it may be and however fast");
       await field(page, 1).focus();
       await settled(page, l => l[0].bad, "what cannot be read is red");
+      check("and says why, with the end", /^\d+\/s too fast, \d lines$/.test(await page.locator("#cues .speed").first().textContent()) && /^0:\d\d\.\d 0:\d\d\.\d$/.test(await page.locator("#cues .time").first().textContent()), await page.locator("#cues li").first().textContent());
       await page.click("#bad");
       check("and found", await page.evaluate(() => document.activeElement.closest("li").querySelector(".bad") !== null), "");
       await looks(page, "subtitles-hard");
@@ -186,7 +212,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // A text replaces that of a recording with the same name, which becomes a version.
       const before = await words(page), [[, , paragraphs]] = await stored(), sound = readFileSync(speech);
       await put(["Harbour.srt", Buffer.from(files.srt.toString().replace("harbour", "HARBOUR"))]);
-      await announced(page, "Harbour.srt is open. The text from before is in the menu with the language");
+      await announced(page, "Harbour.srt is open with the sound of “Harbour.m4a”. The text from before is in the menu with the language");
       check("subtitles open beside the sound that is here", /HARBOUR/.test(await words(page)) && (await rows(page)).length === 2 && await page.isVisible("#play"), await words(page));
       await page.click("#undoEdit");
       check("undo brings the text from before", await words(page) === before, await words(page));
@@ -194,7 +220,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // Text and sound together, and one after the other, in a page without recordings.
       page = (await page.context().close(), await open());
       await put(["talk.en.json", files.json], ["talk.wav", sound]);
-      await announced(page, "talk.en.json is open, with its sound.");
+      await announced(page, "talk.en.json is open with the sound talk.wav.");
       await page.waitForFunction(() => document.getElementById("player").readyState > 0);
       check("JSON and its sound open together", await words(page) === before && (await rows(page)).join() === "talk.en" && /0:50/.test(await page.textContent("#facts")), [await words(page), await rows(page), await page.textContent("#facts")]);
       const [[, size, again]] = await stored(), bare = list => list.map(p => [p.text, p.speaker && p.speaker.replace(/A$/, "Speaker 1").replace(/B$/, "Speaker 2"), p.words.map(w => [w.at, Math.round(w.start * 100), w.p])]);
@@ -226,6 +252,13 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       await put(["bad.json", Buffer.from('{"text": "No times."}')]);
       await announced(page, "bad.json: ");
       check("a text without times is refused", /There is no text with times in this file\. Choose JSON, SRT or VTT/.test(await page.textContent("#status")) && (await rows(page)).length === 3, await page.textContent("#status"));
+      // Of several files in one drop, one message says what became of each.
+      await put(["worse.json", Buffer.from("[")], ["torn.zip", Buffer.from("PK")], ["half.srt", Buffer.from("1\n00:00:01,000 --> 00:00:02,000\nKept.\n\n2\n00:00:0x,000 --> 00:00:04,000\nLost.\n")]);
+      await announced(page, "torn.zip: ");
+      check("one message names each bad file, and what an import lost", /^bad\.json: .*\nworse\.json: There is no .*\ntorn\.zip: This file is damaged\. .*\nhalf\.srt is open\. To hear it, .* The times cannot be read in line 6: what they time is left out\.$/.test(await page.textContent(".toast.bad p")), await page.locator(".toast").allTextContents());
+      await looks(page, "bad-files", ["light", "dark"]);
+      await page.focus("#jobs .chosen .name");
+      await page.keyboard.press("Delete");
       // A text that comes while its sound is written takes its place.
       copyFileSync(`${pictures}/long.wav`, `${pictures}/late.wav`);
       await add(page, `${pictures}/late.wav`);
@@ -238,15 +271,16 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       const all = await stored(), [download] = await Promise.all([page.waitForEvent("download"), page.click("#backup")]), archive = `${pictures}/backup.zip`, packed = `${pictures}/packed.zip`;
       await download.saveAs(archive);
       check("everything is saved in one file", /^Verity \d{4}-\d\d-\d\d\.zip$/.test(download.suggestedFilename()), download.suggestedFilename());
-      execFileSync("python3", ["-c", "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; o = zipfile.ZipFile(sys.argv[2], 'w', 8); [o.writestr(n, z.read(n)) for n in z.namelist()]", archive, packed]);
+      check("and how many have sound", /: 4 recordings, 4 with sound\.$/.test(await page.textContent(".toast.news p")), await page.locator(".toast").allTextContents());
+      execFileSync("python3", ["-c", "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; o = zipfile.ZipFile(sys.argv[2], 'w', 8); [o.writestr(n, z.read(n)) for n in z.namelist()]; o.writestr('letter.txt', 'Dear')", archive, packed]);
       await page.setInputFiles("#file", archive);
-      await announced(page, "0 recordings are back; 4 were here already.");
+      await announced(page, "backup.zip: 0 recordings are back; 4 were here already.");
       check("what is here does not come twice", (await rows(page)).length === 4, await rows(page));
       await page.context().close();
       for (const path of [archive, packed]) {
         page = await open();
         await page.setInputFiles("#file", path);
-        await announced(page, "4 recordings are back.");
+        await announced(page, "4 recordings are back." + (path === packed ? " Left out, as this page did not write it: letter.txt." : ""));
         await page.reload();
         await page.waitForSelector("#jobs li");
         check("and comes back in another browser, as it was", JSON.stringify(await stored()) === JSON.stringify(all), [await stored(), all]);

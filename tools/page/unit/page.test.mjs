@@ -78,6 +78,16 @@ test("paragraphs end as the program's", () => {
   for (const word of noSentenceEnds) assert.ok(!endsSentence(...word.split("|")), word);
 });
 
+test("lines that were ended by hand stay", () => {
+  const list = [], lines = () => segmentsOf(list).map(s => [s.text, s.words.map(w => w.word).join("")]);
+  append(list, {text: "Ask\nnot what", start: 0, end: 2, fixed: true});
+  append(list, {text: "your country", start: 2, end: 4, fixed: true});
+  assert.equal(list[0].text, "Ask not what your country");
+  assert.deepEqual(lines(), [["Ask\nnot what ", "Ask\nnot what"], ["your country", " your country"]]);
+  list.splice(0, 1, ...rewrite(list, ["Ask kindly not what your country"]));
+  assert.equal(lines()[0][1], "Ask kindly\nnot what", "also when other words change");
+});
+
 test("segments are joined with spaces where they need them", () => {
   const make = (...list) => list.reduce((all, s) => { append(all, s); return all; }, []);
   const say = (text, start, end) => ({text, start, end});
