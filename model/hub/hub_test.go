@@ -675,4 +675,24 @@ func TestDataset(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
+
+	// Offline the same names mean the same, if all files of the split are in the cache.
+	h.Close()
+	c.Offline = true
+	if again, err := c.Dataset(t.Context(), "owner/speech:clean"); again != dir {
+		t.Errorf("offline: %s, %v, want %s", again, err, dir)
+	}
+	if err := os.Remove(filepath.Join(dir, "0001.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"owner/speech:clean": "owner/speech:clean: 1 of 2 files are not in the cache, and the network is not to be used",
+		"owner/speech:other": "owner/speech:other: 1 of 1 files are not in the cache, and the network is not to be used",
+		"owner/none:a":       "owner/none:a: not in the cache, and the network is not to be used",
+		"owner/speech":       "want one of clean:test, other:test",
+	} {
+		if _, err := c.Dataset(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOffline) == (name == "owner/speech") {
+			t.Errorf("offline, %s: %v, want %q", name, err, want)
+		}
+	}
 }
