@@ -26,7 +26,7 @@ import (
 
 const quantizeHelp = `Quantize writes a low-bit copy of a checkpoint. Matrices are stored as groups of 32
 small integers with one scale per group; norms, biases, positions and convolutions are
-unchanged. The result is a directory for --model, about as small as the bit count
+unchanged. With every format, the activations are rounded to int8 when the model runs. The result is a directory for --model, about as small as the bit count
 suggests:
 
   int8   8 bits per weight, with a scale per row instead of groups
