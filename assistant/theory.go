@@ -54,11 +54,11 @@ func (p Theory) OperationsRatio(n int) float64 {
 }
 
 // BreakEven returns the lowest chance of acceptance, in whole hundredths, at which drafts of n
-// tokens pay; 1 if they never do.
-func (p Theory) BreakEven(n int) float64 {
+// tokens pay; 1 if they never do. Preparing for them takes a share of the time of plain decoding.
+func (p Theory) BreakEven(n int, preparing float64) float64 {
 	const rounding = 1e-9
 	return float64(sort.Search(100, func(percent int) bool {
 		p.Alpha = float64(percent) / 100
-		return p.Speedup(n) > 1+rounding
+		return preparing+1/p.Speedup(n) < 1-rounding
 	})) / 100
 }

@@ -75,6 +75,9 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 	return e, nil
 }
 
+// Dims returns the sizes of the network.
+func (e *Encoder) Dims() model.Dims { return e.dims }
+
 // Precision returns the formats of weights, activations and caches, none of them automatic.
 func (e *Encoder) Precision() precision.Precision { return e.precision }
 

@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 	"sort"
-	"strconv"
 
 	"verity/assistant"
 	"verity/eval/report"
@@ -35,10 +34,6 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	}
 	m := measure(baseline, assisted)
 	alpha := q.Agreement()
-	temperature, _ := strconv.ParseFloat(assisted.Run.Options["temperature"], 64)
-	if temperature > 0 && assisted.Run.Options["sampler"] == "rejection" && q.Compared > 0 {
-		alpha = q.MeanOverlap()
-	}
 	if q.Drafted*20 >= q.Rounds && len(q.Passes) > 0 {
 		expected := m.speedup(alpha)
 		even := float64(sort.Search(100, func(percent int) bool { return m.speedup(float64(percent)/100) > 1 })) / 100
@@ -81,11 +76,15 @@ type measured struct {
 	firstLength   float64 // tokens drafted in each
 	decode        float64 // seconds of plain decoding
 	other         float64 // seconds with drafts, without the rounds after the first of each attempt
+	apart         curve   // passes measured apart, in passes of one row
 }
 
 func measure(baseline, assisted *report.Score) measured {
 	a, b := baseline.Seconds, assisted.Seconds
-	m := measured{plain: baseline.Drafting, drafts: assisted.Drafting, decode: a.Decode}
+	m := measured{plain: baseline.Drafting, drafts: assisted.Drafting, decode: a.Decode, apart: baseline.Steps}
+	if n := len(m.apart); n > 0 && !(m.apart[0] > 0 && m.apart[n-1] > 0) {
+		m.apart = nil
+	}
 	m.step = m.plain.PassSeconds[0] / float64(m.plain.Passes[0])
 	m.drafts.PassSeconds = rising(m.drafts.Passes, m.drafts.PassSeconds, m.step)
 	m.cost = (b.Draft - b.Opening) / float64(m.drafts.Drafted) / m.step
@@ -171,31 +170,40 @@ func (m measured) overall(alpha, first, speedup float64) float64 {
 	return m.decode / (m.other + m.step*(m.cost*m.firsts*first+left/speedup))
 }
 
-// passCost returns the cost of a pass with a number of rows, in passes of one row. It interpolates between the measured
-// numbers of rows. Above the largest of them the cost is unknown, so it returns infinity.
+// passCost returns the cost of a pass with a number of rows, in passes of one row. It interpolates between the numbers of
+// rows of the run. Above the largest of them it rises as passes do that were measured apart, and is infinite without such.
 func (m measured) passCost(rows int) float64 {
 	const few = 3 // passes of a length: their mean says little
-	d := m.drafts
-	below, above, low, high := 1, 0, m.step, 0.0
-	for i, n := range d.Passes {
-		if n == 0 || n < few && i+1 != rows {
-			continue
-		}
-		mean := d.PassSeconds[i] / float64(n)
-		if i+1 <= rows {
-			below, low = i+1, mean
-		}
-		if i+1 >= rows && above == 0 {
-			above, high = i+1, mean
+	run := curve{m.step}
+	for i, n := range m.drafts.Passes {
+		if n >= few || n > 0 && i+1 == rows {
+			run = append(append(run, make(curve, max(0, i-len(run)))...)[:i], m.drafts.PassSeconds[i]/float64(n))
 		}
 	}
+	last := len(run)
 	switch {
-	case above == 0 && rows > 1:
+	case rows <= last:
+		return run.at(rows) / m.step
+	case rows > len(m.apart):
 		return math.Inf(1)
-	case above <= below:
-		return low / m.step
 	}
-	return (low + (high-low)*float64(rows-below)/float64(above-below)) / m.step
+	return run.at(last) / m.step * m.apart.at(rows) / m.apart.at(last)
+}
+
+// A curve is the time of passes by their rows, from 1 on; 0 where it is unknown. The first and the last are known.
+type curve []float64
+
+// at returns the time of a pass, which it interpolates where it is unknown.
+func (c curve) at(rows int) float64 {
+	below, above := rows-1, rows-1
+	for c[below] == 0 {
+		below--
+	}
+	for c[above] == 0 {
+		above++
+	}
+	share := transcript.Ratio(float64(rows-1-below), float64(above-below))
+	return c[below] + (c[above]-c[below])*share
 }
 
 func sum(list []int) (n int) {

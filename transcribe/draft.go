@@ -119,7 +119,8 @@ func (t *Transcriber) transcribeWithDraft(
 	if tr != nil {
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)
-		s.Seconds.Add(transcript.Seconds{Draft: took, Decode: took, Total: took})
+		s.Drafts.Written += first.Stats.Tokens
+		s.Seconds.Add(transcript.Seconds{Draft: took, Opening: took, Decode: took, Total: took})
 	}
 	return tr, err
 }

@@ -115,7 +115,8 @@ func TestWrittenFirst(t *testing.T) {
 		if !sameText(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
 		}
-		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 {
+		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 || got.Stats.Drafts.Written == 0 ||
+			got.Stats.Seconds.Opening <= got.Stats.Seconds.Draft/2 {
 			t.Errorf("%s: nothing was written first: %+v", name, got.Stats)
 		}
 	}

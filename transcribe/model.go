@@ -53,6 +53,9 @@ type Model struct {
 // Assisted reports whether anything drafts tokens.
 func (m *Model) Assisted() bool { return m.draftModel != nil || m.policies != nil }
 
+// DraftModel returns the model that transcribes each clip first, as a draft; nil if there is none.
+func (m *Model) DraftModel() *Model { return m.draftModel }
+
 // ForceDraft makes the next rounds draft at any cost until something has been drafted, and a model that transcribes
 // each clip first do so from now on. It is for comparisons, which need at least one draft.
 func (m *Model) ForceDraft() {

@@ -114,6 +114,7 @@ type Drafts struct {
 
 	PassSeconds []float64 `json:"seconds_by_rows,omitempty"` // of these passes
 
+	Written   int `json:"written,omitempty"`    // tokens of an assistant that transcribed first
 	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
 	TextLost  int `json:"text_lost,omitempty"`  // times that the output no longer matched the text
 	TextFound int `json:"text_found,omitempty"` // times that it matched again
@@ -184,7 +185,7 @@ type Seconds struct {
 	CrossKV float64 `json:"cross_kv"`        // keys and values of cross-attention
 	Decode  float64 `json:"decode"`          // all of decoding, including drafts and rules
 	Draft   float64 `json:"draft"`           // drafting; part of decoding
-	Opening float64 `json:"opening"`         // preparing a window for drafts, such as encoding it; part of drafting
+	Opening float64 `json:"opening"`         // preparing for drafts, such as encoding a window or transcribing first; part of drafting
 	Verify  float64 `json:"verify"`          // passes of the model, rules and choices; part of decoding
 	Prefill float64 `json:"prefill"`         // the first pass of each attempt, which reads the prompt; part of verifying
 	Rules   float64 `json:"rules"`           // rules and choices; part of verifying

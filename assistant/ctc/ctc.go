@@ -63,6 +63,9 @@ func (a *Assistant) WithEncoder(e *encoder.Encoder, bins int) *Assistant {
 	}
 }
 
+// Encoder returns the encoder of WithEncoder; nil without one.
+func (a *Assistant) Encoder() *encoder.Encoder { return a.source }
+
 // Operations returns the multiplications of reading letters from some positions of an encoder.
 func (a *Assistant) Operations(positions int) int {
 	h := a.head

@@ -27,6 +27,7 @@ type Options struct {
 	Pool      *parallel.Pool      // runs the arithmetic; nil means one thread, the caller's
 	Precision precision.Precision // of weights, activations and cache; the zero value is as exact as the file
 	Stage     time.Duration       // least time to repeat each stage, and thrice for passes; 0 means 2 s
+	Rows      []int               // of the passes, from 1 on; nil means 1, 2, 3 … 16
 	Watch     func(stage string)  // if not nil, called with the name of what is measured next
 }
 
@@ -224,7 +225,7 @@ func (b *bench) encode(ctx context.Context) error {
 	})
 }
 
-// passes times passes of 1, 2, … rows in turn, all after the same tokens.
+// passes times passes of each number of rows in turn, all after the same tokens.
 func (b *bench) passes(ctx context.Context) error {
 	cross, err := b.decoder.Cross(ctx, b.features)
 	if err != nil {
@@ -240,7 +241,10 @@ func (b *bench) passes(ctx context.Context) error {
 	most := min(mostRows, b.dims.TextPositions-before)
 	logits := make([]float32, most*b.dims.Vocab)
 	return repeat(3*b.Stage, func() error {
-		for n := 1; n <= most; n++ {
+		for n := range most + 1 {
+			if n == 0 || b.Rows != nil && !slices.Contains(b.Rows, n) {
+				continue
+			}
 			pass := rows(stream, before, n, true)
 			if err := b.time(&b.passRuns[n-1], func() error { return b.decoder.Step(ctx, pass, logits) }); err != nil {
 				return err

@@ -71,6 +71,14 @@ func crossWork(d model.Dims, p precision.Precision) work {
 	return out
 }
 
+// Operations returns the multiplications of a model: of its encoder and of the keys and values of the audio, for a
+// window, and of its decoder for a token in the middle of one.
+func Operations(d model.Dims) (encoder, cross, token float64) {
+	var p precision.Precision
+	return encoderWork(d, p).multiplied() / 2, crossWork(d, p).multiplied() / 2,
+		passWork(d, p, 1, min(position, d.TextPositions/2)).multiplied() / 2
+}
+
 // passWork returns the operations of a pass over rows tokens that follow positions tokens.
 func passWork(d model.Dims, p precision.Precision, rows, positions int) work {
 	n, w, ffn, layers := float64(rows), float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)

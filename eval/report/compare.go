@@ -69,8 +69,7 @@ type Comparison struct {
 // probability: the symbols of Leviathan et al. 2023, arXiv:2211.17192. Its times are of this run: V(m), the time of a
 // pass of m rows, and c and E are in steps of plain decoding.
 type Theory struct {
-	// the chance that a drafted token is right: accepted over judged tokens; with --sampler rejection above temperature 0 the mean of Σ min(p, q)
-	Alpha   float64        `json:"alpha"`
+	Alpha   float64        `json:"alpha"`            // the chance that a drafted token is right: accepted over judged tokens
 	Cost    float64        `json:"draft_cost"`       // c: drafting a token, without what a window needs once
 	Length  float64        `json:"draft_length"`     // γ, on average, without the first rounds of windows
 	Tokens  float64        `json:"tokens_per_round"` // E at these lengths
@@ -83,7 +82,7 @@ type Theory struct {
 type TheoryLength struct {
 	Length     int      `json:"length"`               // γ
 	Tokens     float64  `json:"tokens_per_round"`     // tokens a round yields
-	Speedup    *float64 `json:"speedup"`              // of decoding; null unless a pass was so long, or three of one greater length
+	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass of so many rows was measured
 	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
 	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
 }

@@ -12,7 +12,9 @@ import (
 	"verity/assistant/ctc"
 	"verity/cmd/internal/cli"
 	"verity/decoder"
+	"verity/encoder"
 	"verity/eval"
+	"verity/eval/bench"
 	"verity/eval/report"
 	"verity/parallel"
 	"verity/precision"
@@ -169,6 +171,11 @@ func (v *variants) loadAll(ctx context.Context, specs []variantSpec, data *cli.C
 		}
 		v.measure(a, before)
 		a.Resources = a.resources()
+		if !s.assisted && v.run.batch <= 1 && slices.ContainsFunc(specs, func(o variantSpec) bool { return o.assisted && o.precision == s.precision }) {
+			if a.Resources.Steps, err = v.passSteps(ctx, a.engine.model.Model.Decoder); err != nil {
+				return fmt.Errorf("variant %s: %w", s.name, err)
+			}
+		}
 	}
 	return nil
 }
@@ -258,14 +265,36 @@ func (v *variants) matches() (all []eval.Match) {
 // resources returns what is known of a variant before it runs.
 func (a *variant) resources() *report.Resources {
 	m, r := a.engine.model.Model, &report.Resources{Memory: a.memory, DraftOperations: new(float64)}
-	weights := func(d *decoder.Decoder) float64 {
-		return float64(d.StepBytes(0)) / float64(d.Precision().Complete().Weights.Bits())
+	_, _, token := bench.Operations(m.Dims)
+	window := func(e *encoder.Encoder) float64 {
+		if e == nil {
+			return 0
+		}
+		encoder, _, _ := bench.Operations(e.Dims())
+		return encoder / token
 	}
 	switch by := m.Assistant.(type) {
 	case *assistant.Model:
-		*r.DraftOperations = weights(by.Decoder) / weights(m.Decoder)
+		_, cross, drafted := bench.Operations(by.Decoder.Dims())
+		*r.DraftOperations, r.WindowOperations = drafted/token, window(by.Encoder)+cross/token
 	case *ctc.Assistant:
-		r.WindowOperations = float64(by.Operations(m.Dims.AudioPositions)) / (8 * weights(m.Decoder))
+		r.WindowOperations = window(by.Encoder()) + float64(by.Operations(m.Dims.AudioPositions))/token
+	}
+	if first := m.DraftModel(); first != nil {
+		_, cross, written := bench.Operations(first.Dims)
+		r.WindowOperations, r.WriteOperations = window(first.Encoder)+cross/token, written/token
 	}
 	return r
+}
+
+// passSteps measures passes of draft lengths that the run may not have, in passes of one row.
+func (v *variants) passSteps(ctx context.Context, d *decoder.Decoder) ([]float64, error) {
+	passes, _, err := bench.Passes(ctx, d, bench.Options{Pool: v.pool, Rows: []int{1, 2, 3, 4, 6, 9, 13}, Stage: 1})
+	var steps []float64
+	most := 1.0
+	for _, p := range passes { // more rows cannot take less time
+		most = max(most, p.Ratio)
+		steps = append(append(steps, make([]float64, p.Rows-1-len(steps))...), most)
+	}
+	return steps, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,8 +18,10 @@ import (
 
 	"verity"
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/decoder"
 	"verity/encoder"
 	"verity/eval/bench"
 	"verity/internal/kernel"
@@ -60,7 +63,7 @@ type Properties struct {
 	Timestamps int          `json:"timestamps,omitempty"` // number of timestamp tokens
 	Passes     []bench.Pass `json:"passes,omitempty"`     // their measured cost, with --cost
 	DraftCost  float64      `json:"draft_cost,omitempty"` // of a token of --assistant, over a pass of one row, with --cost
-	Opening    float64      `json:"opening,omitempty"`    // s, before its first draft of a window: its encoder, keys and values
+	Opening    float64      `json:"opening,omitempty"`    // s, before its first draft of a window: its encoder, keys and values, letters or whole text
 	PaysFrom   []payment    `json:"pays_from,omitempty"`  // by the length of drafts, with --cost
 	Spread     float64      `json:"spread,omitempty"`     // how much the machine's speed varied meanwhile: above 1.3, it was busy
 	Planted    *synth.Plant `json:"planted,omitempty"`    // if the text is planted; see verity synth
@@ -68,7 +71,7 @@ type Properties struct {
 	names    []string // of the languages
 	explicit bool     // Auto.Precision is what a flag says
 
-	assistant string // that DraftCost and Opening are of; empty if none is named
+	assistant string // what DraftCost and Opening are, in words; empty if no assistant is named
 }
 
 // automatic holds the settings that auto chooses on this machine.
@@ -76,7 +79,7 @@ type automatic struct {
 	Precision string `json:"precision"` // format of the weights
 	Threads   int    `json:"threads"`   // threads used
 	Kernels   string `json:"kernels"`   // the instruction set in use
-	Assistant string `json:"assistant"` // its name; none for plain decoding
+	Assistant string `json:"assistant"` // its name; none for plain decoding; the one asked for, if any
 }
 
 // Info returns the info command.
@@ -140,7 +143,10 @@ func Inspect(ctx context.Context, m *cli.ModelFlags, drafts bool) (*Properties, 
 		Params: c.Params(), Bytes: c.Bytes(), DType: storedAs(c),
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
-	if err = i.decide(c, m.Precision); err == nil && drafts {
+	if err = i.decide(c, m.Precision); err == nil && m.Assistant.Name != "auto" {
+		i.Auto.Assistant = m.Assistant.Name
+	}
+	if err == nil && drafts {
 		err = i.measure(ctx, m)
 	}
 	if err != nil {
@@ -211,8 +217,6 @@ func (i *Properties) measure(ctx context.Context, m *cli.ModelFlags) error {
 	flags := *m
 	if m.Assistant.Name == "auto" {
 		flags.Assistant = m.Assistant.Off()
-	} else {
-		i.assistant = m.Assistant.Name
 	}
 	l, err := flags.Load(ctx, transcribe.Options{})
 	if err != nil {
@@ -220,43 +224,70 @@ func (i *Properties) measure(ctx context.Context, m *cli.ModelFlags) error {
 	}
 	defer l.Close()
 	o := bench.Options{Pool: l.Pool, Stage: 300 * time.Millisecond}
-	if i.Passes, i.Spread, err = bench.Passes(ctx, l.Decoder, o); err != nil {
+	if i.Passes, i.Spread, err = bench.Passes(ctx, l.Decoder, o); err == nil {
+		err = i.measureAssistant(ctx, flags.Assistant.Name, l.Model, o)
+	}
+	i.PaysFrom = i.paysFrom()
+	return err
+}
+
+// windowTokens are the tokens of a window that is full of speech.
+const windowTokens = 80
+
+// measureAssistant times what the assistant of m, of that name, takes.
+func (i *Properties) measureAssistant(ctx context.Context, name string, m *transcribe.Model, o bench.Options) (err error) {
+	by, prepares := m.Assistant, m
+	if first := m.DraftModel(); first != nil {
+		by, prepares = &assistant.Model{Decoder: first.Decoder, Encoder: first.Encoder, EOT: first.Tokenizer.EOT}, first
+	}
+	if i.Opening, err = opening(ctx, by, prepares); err != nil {
 		return err
 	}
-	if a, ok := l.Model.Assistant.(*assistant.Model); ok {
-		steps, spread, err := bench.Passes(ctx, a.Decoder, o)
+	step := i.Passes[0].Seconds
+	name = filepath.Base(name)
+	switch by := by.(type) {
+	case *assistant.Model:
+		steps, spread, err := bench.Passes(ctx, by.Decoder, o)
 		if err != nil {
 			return err
 		}
-		i.DraftCost, i.Spread = steps[0].Seconds/i.Passes[0].Seconds, max(i.Spread, spread)
-		if i.Opening, err = opening(ctx, a, i.Dims); err != nil {
-			return err
+		i.Spread = max(i.Spread, spread)
+		if prepares != m {
+			i.Opening += windowTokens * steps[0].Seconds
+			i.assistant = fmt.Sprintf("%s takes %.1f steps to transcribe a window first; drafting from its text is left out", name, i.Opening/step)
+			return nil
 		}
+		i.DraftCost = steps[0].Seconds / step
+		i.assistant = fmt.Sprintf("%s takes %.1f steps for a window and %.2f for a drafted token", name, i.Opening/step, i.DraftCost)
+	case *ctc.Assistant:
+		i.assistant = fmt.Sprintf("%s takes %.1f steps for a window; the search for words in its letters is left out", name, i.Opening/step)
+	case *assistant.NGram, *assistant.Bigram:
+		i.assistant = name + " looks tokens up, which takes next to no time and is left out"
 	}
-	i.PaysFrom = i.paysFrom()
 	return nil
 }
 
-// opening returns how long an assistant needs for a window before its first draft, once its weights are in memory.
-func opening(ctx context.Context, a *assistant.Model, target model.Dims) (seconds float64, err error) {
-	mel := &audio.Mel{Bins: target.MelBins, Frames: target.WindowFrames(), Data: make([]float32, target.MelBins*target.WindowFrames())}
-	f := &encoder.Features{Positions: target.AudioPositions, Width: target.AudioWidth}
-	f.Data = make([]float32, f.Positions*f.Width)
-	for range 2 {
-		began := time.Now()
-		if a.Encoder != nil {
-			if f, err = a.Encoder.Encode(ctx, mel); err != nil {
-				return 0, err
-			}
-		}
-		cross, err := a.Decoder.Cross(ctx, f)
-		if err != nil {
-			return 0, err
-		}
-		seconds = time.Since(began).Seconds()
-		cross.Close()
+// opening returns how long an assistant needs for a window of a model before its first draft, once its weights are in memory.
+func opening(ctx context.Context, by assistant.Assistant, m *transcribe.Model) (seconds float64, err error) {
+	d := m.Dims
+	mel := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames(), Data: make([]float32, d.MelBins*d.WindowFrames())}
+	mel.Data[d.WindowFrames()-2] = 1 // sound up to the end
+	w := assistant.Window{Mel: mel, Features: &encoder.Features{
+		Positions: d.AudioPositions, Width: d.AudioWidth, Data: make([]float32, d.AudioPositions*d.AudioWidth)}}
+	o := decoder.SessionOptions{Prompt: []tokenizer.Token{m.Tokenizer.SOT}}
+	if m.Generation.Multilingual {
+		o.Prompt = append(o.Prompt, m.Tokenizer.Languages()[0].Token)
 	}
-	return seconds, nil
+	for range 2 {
+		drafter := by.Open(w)
+		drafter.Begin(o, nil)
+		_, err = drafter.Propose(ctx, nil, 1)
+		if reporter, ok := drafter.(assistant.CostReporter); ok {
+			seconds = reporter.Cost().Opening.Seconds()
+		}
+		drafter.Close()
+	}
+	return seconds, err
 }
 
 // programBytes is the memory of everything but the network: the program, the tokenizer, sound and log-mel.
@@ -363,14 +394,18 @@ func (i *Properties) printAuto(s *textTable) {
 		i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
-		s.row("drafts", "%s", i.payment())
+		label := "drafts"
+		for _, line := range i.payment() {
+			s.row(label, "%s", line)
+			label = ""
+		}
 		if busy := show.Busy(i.Spread); busy != "" {
 			s.row("", "%s", busy)
 		}
 	}
 }
 
-// A payment is the share of right tokens from which drafts of a length pay, without the opening of windows.
+// A payment is the share of right tokens from which drafts of a length pay, in a window full of speech.
 type payment struct {
 	Length int     `json:"length"` // tokens
 	Share  float64 `json:"share"`  // of right tokens, up to the first wrong one; 1 if they never pay
@@ -379,13 +414,13 @@ type payment struct {
 func (i *Properties) paysFrom() (all []payment) {
 	for n := 2; n <= len(i.Passes); n *= 2 {
 		t := assistant.Theory{Cost: i.DraftCost, Verify: func(int) float64 { return max(1, i.Passes[n-1].Ratio) }}
-		all = append(all, payment{n - 1, t.BreakEven(n - 1)})
+		all = append(all, payment{n - 1, t.BreakEven(n-1, i.Opening/(windowTokens*i.Passes[0].Seconds))})
 	}
 	return all
 }
 
 // payment describes the cost of passes and of drafts, and the share of right tokens from which drafts of each length pay.
-func (i *Properties) payment() string {
+func (i *Properties) payment() []string {
 	var rows, steps, lengths, shares []string
 	can := false
 	for _, p := range i.PaysFrom {
@@ -395,20 +430,12 @@ func (i *Properties) payment() string {
 	}
 	pay := "drafts cannot pay, even if all tokens are right"
 	if can {
-		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right", strings.Join(lengths, ", "), strings.Join(shares, ", "))
+		pay = fmt.Sprintf("in windows of %d tokens, drafts of %s tokens pay where %s %% are right", windowTokens,
+			strings.Join(lengths, ", "), strings.Join(shares, ", "))
 	}
-	step := i.Passes[0].Seconds
-	if i.DraftCost > 0 {
-		pay = fmt.Sprintf("%s takes %.1f steps for a window and %.2f for a drafted token: without the former, %s",
-			i.assistant, i.Opening/step, i.DraftCost, pay)
-	} else if can {
-		pay += ", if the time of drafting is made up for too"
-		if i.assistant == "" {
-			pay += " (--assistant NAME)"
-		}
-	}
-	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
-		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*step, pay)
+	takes := cmp.Or(i.assistant, "the time of drafting is left out (--assistant NAME)")
+	return []string{fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms",
+		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*i.Passes[0].Seconds), takes, pay}
 }
 
 // drafting describes the assistant that auto chooses, or one that could be downloaded.
