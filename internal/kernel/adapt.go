@@ -80,8 +80,8 @@ func widenWith(f func(dst *float32, src *byte, n int)) func(dst []float32, w []u
 	}
 }
 
-// finishFull returns a finishFunc that uses f for full panels and ref for other ones.
-func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFunc) finishFunc {
+// finishWith returns a finishFunc that uses f for full panels and ref for other ones.
+func finishWith(f func(dst, acc, bias *float32, stride, rows int), ref finishFunc) finishFunc {
 	return func(dst, acc, bias []float32, stride, rows int) {
 		if len(bias) < panel || rows == 0 {
 			ref(dst, acc, bias, stride, rows)
@@ -146,9 +146,9 @@ func byNumber[D any](
 	}
 }
 
-// transposeWith returns a transposeNarrowFunc that uses f for multiples of eight rows and columns,
+// transposeNarrowWith returns a transposeNarrowFunc that uses f for multiples of eight rows and columns,
 // and rest for the others.
-func transposeWith(
+func transposeNarrowWith(
 	f func(dst *uint16, x *float32, stride, rows, cols int), rest transposeNarrowFunc,
 ) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
@@ -165,9 +165,9 @@ func transposeWith(
 // halfRows hold a row of a tile, rounded.
 var halfRows = sync.Pool{New: func() any { return new([panelKeys]uint16) }}
 
-// transposeByRows returns a transposeNarrowFunc that uses narrow, for tiles too small for
-// transposeWith: a single token has one row.
-func transposeByRows(narrow func(dst []uint16, x []float32)) transposeNarrowFunc {
+// transposeNarrowByRows returns a transposeNarrowFunc that uses narrow, for tiles too small for
+// transposeNarrowWith: a single token has one row.
+func transposeNarrowByRows(narrow func(dst []uint16, x []float32)) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		half := halfRows.Get().(*[panelKeys]uint16)
 		defer halfRows.Put(half)

@@ -48,9 +48,9 @@ func scoreInt8ByRows(f asmScores[uint8], most int) scoreInt8Func {
 	}
 }
 
-// scoreInt8Words is scoreInt8ByRows for a function that takes queries as words. Heads that
+// scoreInt8ByWords is scoreInt8ByRows for a function that takes queries as words. Heads that
 // are wider than a wordBuffer, which no model has, go to the reference.
-func scoreInt8Words(wide asmWiden, f asmScores[uint16]) scoreInt8Func {
+func scoreInt8ByWords(wide asmWiden, f asmScores[uint16]) scoreInt8Func {
 	return func(t scoreTile) {
 		if t.rows == 0 || t.panels == 0 {
 			return

@@ -81,9 +81,9 @@ func maxAbsWith(f func(x *float32, n int) uint32) func(x []float32) uint32 {
 	}
 }
 
-// finishInt8Full returns a finishInt8Func that uses f for full panels and ref for other
+// finishInt8With returns a finishInt8Func that uses f for full panels and ref for other
 // ones.
-func finishInt8Full(
+func finishInt8With(
 	f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func,
 ) finishInt8Func {
 	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {

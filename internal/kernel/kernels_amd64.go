@@ -21,14 +21,14 @@ func setAVX2() set {
 			f32:   byDepth(floatStep, fewRows, byRows[float32](tileF32AVX2, 6, 1)),
 			f16:   byDepth(floatStep, fewRows, byRows[uint16](tileF16AVX2, 6, 1)),
 			widen: widenWith(widenHalfAVX2),
-			store: finishFull(storeSumsAVX2, storeSumsRef),
-			add:   finishFull(addSumsAVX2, addSumsRef),
+			store: finishWith(storeSumsAVX2, storeSumsRef),
+			add:   finishWith(addSumsAVX2, addSumsRef),
 		},
 		int8s: int8Kernels{
 			maxAbs:        maxAbsWith(maxAbsAVX2),
 			quantise:      byNumber(16, quantiseAVX2, quantiseRef),
-			store:         finishInt8Full(storeInt8AVX2, storeInt8Ref),
-			add:           finishInt8Full(addInt8AVX2, addInt8Ref),
+			store:         finishInt8With(storeInt8AVX2, storeInt8Ref),
+			add:           finishInt8With(addInt8AVX2, addInt8Ref),
 			signed:        signedWith(signedAVX2),
 			tilePackedBy4: tilePackedBy4AVX2,
 			outliers:      addOutliersAVX2,
@@ -43,7 +43,7 @@ func setAVX2() set {
 		},
 		attend: attendOps{f32: attendByRows(attendF32AVX2, 256), f16: attendByRows(attendF16AVX2, 128)},
 		attendInt8: attendInt8Ops{
-			score:         scoreInt8Words(widenSignedAVX2, scoreInt8AVX2),
+			score:         scoreInt8ByWords(widenSignedAVX2, scoreInt8AVX2),
 			weights:       weightsWith(vecWeightsAVX2),
 			interleaveBy4: func(dst, x *[4 * panel]byte) { vecInterleaveBy4AVX2(&dst[0], &x[0]) },
 		},
@@ -58,7 +58,7 @@ func setAVX2() set {
 			maxInto: vecMaxIntoAVX2, standardize: vecStandardizeAVX2, median: vecMedianAVX2,
 			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
 			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
-			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
+			transposeNarrow: transposeNarrowWith(transposeNarrowAVX2, transposeNarrowByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
 	}
 }
@@ -78,8 +78,8 @@ func setAVX512(s set) set {
 		f32:   byRows[float32](tileF32AVX512, 6, 1),
 		f16:   byRows[uint16](tileF16AVX512, 6, 1),
 		widen: widenWith(widenHalfAVX512),
-		store: finishFull(storeSumsAVX512, storeSumsRef),
-		add:   finishFull(addSumsAVX512, addSumsRef),
+		store: finishWith(storeSumsAVX512, storeSumsRef),
+		add:   finishWith(addSumsAVX512, addSumsRef),
 	}
 	s.attend = attendOps{f32: attendByRows(attendF32AVX512, 0), f16: attendByRows(attendF16AVX512, 0)}
 	v := &s.vector
@@ -89,8 +89,8 @@ func setAVX512(s set) set {
 		s.int8s = int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
 			quantise: byNumber(16, quantiseAVX512, quantiseRef),
-			store:    finishInt8Full(storeInt8AVX512, storeInt8Ref),
-			add:      finishInt8Full(addInt8AVX512, addInt8Ref),
+			store:    finishInt8With(storeInt8AVX512, storeInt8Ref),
+			add:      finishInt8With(addInt8AVX512, addInt8Ref),
 		}.by(byRows[int8](tileInt8AVX512, 6, 4))
 		s.fewBits = fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX512),

@@ -40,8 +40,8 @@ func setNEON() set {
 			f32:   byDepth(floatStep, fewRows, byRowsNEON(tileF32NEON, tileF32Ref)),
 			f16:   byDepth(floatStep, fewRows, byRowsNEON(tileF16NEON, tileF16Ref)),
 			widen: widenWith(widenHalfNEON),
-			store: finishFull(storeSumsNEON, storeSumsRef),
-			add:   finishFull(addSumsNEON, addSumsRef),
+			store: finishWith(storeSumsNEON, storeSumsRef),
+			add:   finishWith(addSumsNEON, addSumsRef),
 		},
 		int8s: int8NEON(byRowsNEON(tileInt8NEON, tileInt8Ref), byRowsNEON(weighNEON, weightedSumRef)),
 		fewBits: fewBitsKernels{
@@ -72,7 +72,7 @@ func setNEON() set {
 			log10: byNumber(4, log10NEON, log10Ref), dots: dotsOfNEON,
 			standardize: standardizeRef, median: medianRef,
 			narrow:          byStep(8, narrowNEON, narrowRef),
-			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
+			transposeNarrow: transposeNarrowWith(transposeNarrowNEON, transposeNarrowByRows(byStep(8, narrowNEON, narrowRef))),
 		},
 	}
 }
@@ -123,8 +123,8 @@ func int8NEON(tile, weightedSum tileInt8Func) int8Kernels {
 		}, quantiseRef),
 		tile:        starting(int8ByDepth(tile)),
 		weightedSum: starting(int8ByDepth(weightedSum)),
-		store:       finishInt8Full(storeInt8NEON, storeInt8Ref),
-		add:         finishInt8Full(addInt8NEON, addInt8Ref),
+		store:       finishInt8With(storeInt8NEON, storeInt8Ref),
+		add:         finishInt8With(addInt8NEON, addInt8Ref),
 	}
 }
 
