@@ -80,7 +80,12 @@ type search struct {
 	texts    []textNode
 	active   []int32
 	touched  []int32
-	symbols  []int32 // those tried in a frame
+
+	// Of the frame under way.
+	row     []float32 // log-probabilities
+	frame   int32
+	least   float32 // texts that score less are not followed
+	symbols []int32 // those tried
 
 	// The decoder has committed tokens, and the last of them may be the start of a word. The rest of that word must
 	// not change how its start is divided into tokens: the decoder hardly ever writes " measure", "d" for " measured".
@@ -109,7 +114,8 @@ func (s *search) continuation(dst []foundLetter, a *aligner, state wordState, le
 		if !slices.Contains(s.active, 0) { // more frames may still belong to the known text
 			s.active = append(s.active, 0)
 		}
-		s.step(f.Row(i), int32(i))
+		s.row, s.frame = f.Row(i), int32(i)
+		s.step()
 		if limit == f.N && (int(s.texts[s.active[0]].depth) >= letters || len(s.texts) > maxTexts) {
 			limit = min(f.N, i+settleFrames)
 		}
@@ -144,21 +150,21 @@ func (s *search) best(end bool) int32 {
 }
 
 // step extends the active texts by a frame.
-func (s *search) step(row []float32, frame int32) {
+func (s *search) step() {
 	s.touched, s.symbols = s.touched[:0], s.symbols[:0]
-	likeliest := row[0]
-	for c := 1; c < len(row); c++ {
-		if row[c] > minLogProb {
+	likeliest := s.row[0]
+	for c := 1; c < len(s.row); c++ {
+		if s.row[c] > minLogProb {
 			s.symbols = append(s.symbols, int32(c))
-			likeliest = max(likeliest, row[c])
+			likeliest = max(likeliest, s.row[c])
 		}
 	}
-	least := never
+	s.least = never
 	for _, n := range s.active {
-		least = max(least, s.texts[n].score()+likeliest-beamWidth)
+		s.least = max(s.least, s.texts[n].score()+likeliest-beamWidth)
 	}
 	for _, n := range s.active {
-		s.extend(n, row, frame, least)
+		s.extend(n)
 	}
 	for _, n := range s.touched {
 		t := &s.texts[n]
@@ -170,9 +176,9 @@ func (s *search) step(row []float32, frame int32) {
 	s.keepBest()
 }
 
-// extend adds a frame to the text n: blank, its last symbol once more, or another one, unless that scores less than least.
-func (s *search) extend(n int32, row []float32, frame int32, least float32) {
-	t := s.touch(n, frame)
+// extend adds a frame to the text n: blank, its last symbol once more, or another one.
+func (s *search) extend(n int32) {
+	t, row := s.touch(n), s.row
 	blank, last := t.blank, t.last
 	t.nextBlank = max(t.nextBlank, max(blank, last)+row[0])
 	if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
@@ -184,16 +190,16 @@ func (s *search) extend(n int32, row []float32, frame int32, least float32) {
 		if c == symbol {
 			from = blank
 		}
-		if !(from+row[c]+score > least) {
+		if !(from+row[c]+score > s.least) {
 			continue
 		}
 		child := s.childOf(n, c)
 		if child < 0 {
 			continue
 		}
-		u := s.touch(child, frame)
+		u := s.touch(child)
 		if from+row[c] > u.nextLast {
-			u.nextLast, u.nextFrame, u.nextAcoustic = from+row[c], frame, row[c]
+			u.nextLast, u.nextFrame, u.nextAcoustic = from+row[c], s.frame, row[c]
 		}
 	}
 }
@@ -219,10 +225,10 @@ func (s *search) keepBest() {
 }
 
 // touch prepares the next scores of a text.
-func (s *search) touch(n, frame int32) *textNode {
+func (s *search) touch(n int32) *textNode {
 	t := &s.texts[n]
-	if t.stamp != frame+1 {
-		t.stamp, t.nextBlank, t.nextLast = frame+1, never, never
+	if t.stamp != s.frame+1 {
+		t.stamp, t.nextBlank, t.nextLast = s.frame+1, never, never
 		s.touched = append(s.touched, n)
 	}
 	return t
