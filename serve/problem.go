@@ -2,16 +2,20 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"verity/audio"
 	"verity/internal/option"
+	"verity/transcribe"
 )
 
 // A problem is an error in the form of OpenAI's API.
@@ -207,4 +211,57 @@ func optionProblem(err error, prefix string, fields []Field) *problem {
 		format = "%s: got %.80q: %s"
 	}
 	return badRequest(name, format, name, bad.Value, bad.Reason)
+}
+
+// writeError answers with an error, unless the client has gone.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if p := s.explain(w, r, err); p != nil {
+		if p.Status == http.StatusTooManyRequests && p.Code != nil {
+			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
+		}
+		writeProblem(w, p)
+	}
+}
+
+// explain returns the problem that reports err to the client; nil if the client has gone.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
+	if p = s.problemOf(err); p != nil {
+		return p
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errUnread) {
+		logFieldsOf(r).clientGone = true
+		return nil
+	}
+	s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
+	return serverError(http.StatusInternalServerError,
+		"The server failed to transcribe the file. Its log has the reason, with the request id.")
+}
+
+// problemOf returns the problem that err is, or that a limit or the sound is the cause of; nil for another error.
+func (s *Server) problemOf(err error) *problem {
+	format, otherFormat := errors.AsType[*audio.FormatError](err)
+	otherText, isOtherText := errors.AsType[*transcribe.TextError](err)
+	_, otherTrack := errors.AsType[*audio.TrackError](err)
+	p := s.requestProblem(err, "")
+	switch {
+	case p != nil:
+		return p
+	case errors.Is(err, audio.ErrTooLong):
+		return clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
+			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
+	case errors.Is(err, context.DeadlineExceeded):
+		return serverError(http.StatusServiceUnavailable,
+			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+	case isOtherText:
+		return badRequest("align", "align: %v", otherText)
+	case otherTrack:
+		return badRequest("track", "%v", err)
+	case errors.Is(err, audio.ErrNoSound), errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
+		hint := ""
+		if otherFormat && format.File == unnamed {
+			hint = ". With curl, a file needs an @: file=@talk.mp3"
+		}
+		return clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v%s", err, hint)
+	}
+	return nil
 }
