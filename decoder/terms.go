@@ -191,7 +191,7 @@ func (r *TermBias) endsInWord(chosen []tokenizer.Token) bool {
 		text = slices.Concat(r.tok.Bytes(chosen[i]), text)
 	}
 	last, _ := utf8.DecodeLastRune(text)
-	return len(text) > 0 && (last == utf8.RuneError || unicode.IsLetter(last) || unicode.IsDigit(last) || unicode.IsMark(last))
+	return len(text) > 0 && (last == utf8.RuneError || tokenizer.IsWordRune(last))
 }
 
 // follow returns the node that tokens lead to from a root; nil if no spelling begins with them.

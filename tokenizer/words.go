@@ -76,6 +76,9 @@ func Strip(s string) string {
 // IsSentenceEnd reports whether r is a mark that ends sentences, in any script.
 func IsSentenceEnd(r rune) bool { return r == '…' || unicode.Is(unicode.STerm, r) }
 
+// IsWordRune reports whether r is a letter, a digit or a mark on one.
+func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
 // IsUnspaced reports whether r is of a script that does not separate words by spaces.
 func IsUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,

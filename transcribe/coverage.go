@@ -125,7 +125,7 @@ func (r *transcription) decodeAgain(ctx context.Context, w *window, span frameSp
 		if err != nil {
 			return again, err
 		}
-		if l.probability >= minLanguageProbability {
+		if l.probability >= MinLanguageProbability {
 			again.language = l
 		}
 	}

@@ -150,14 +150,14 @@ func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 // warnLanguage warns if there is text in a language that was detected, but is improbable.
 func (r *transcription) warnLanguage() {
 	p := r.clipLanguage.probability
-	if r.textLanguage == r.clipLanguage.Code && 0 < p && p < minLanguageProbability && r.t.pass == (Pass{}) {
+	if r.textLanguage == r.clipLanguage.Code && 0 < p && p < MinLanguageProbability && r.t.pass == (Pass{}) {
 		r.log.Warn(fmt.Sprintf("the language was taken for %s with a probability of only %.2g: state it if it is another",
 			r.clipLanguage.Name, p))
 	}
 }
 
-// minLanguageProbability is the least probability at which a window changes the language.
-const minLanguageProbability = 0.5
+// MinLanguageProbability is the least probability at which a window or an utterance changes the language.
+const MinLanguageProbability = 0.5
 
 // changeFrames is how much of a window tells whether the language changes amid it.
 const changeFrames = 10 * audio.FramesPerSecond
@@ -172,7 +172,7 @@ func (r *transcription) detectWindowLanguage(ctx context.Context, w *window) (er
 	case r.t.opt.Multilingual:
 		err = r.detectChange(ctx, w)
 	case r.t.language == nil && r.textLanguage == "" && r.cursor.stop == 0 && r.t.opt.Strategy != Upstream:
-		if w.language, err = r.t.languageOf(ctx, w); w.language.probability >= minLanguageProbability {
+		if w.language, err = r.t.languageOf(ctx, w); w.language.probability >= MinLanguageProbability {
 			r.clipLanguage = w.language
 		}
 		w.language = r.clipLanguage
@@ -194,7 +194,7 @@ func (r *transcription) detectChange(ctx context.Context, w *window) (err error)
 	}
 	changes := r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != w.language.Code
 	switch {
-	case changes && w.language.probability < minLanguageProbability:
+	case changes && w.language.probability < MinLanguageProbability:
 		w.language = r.language
 	case changes && w.size > changeFrames:
 		part := &window{seek: w.seek, size: changeFrames, frames: r.frames}
@@ -206,7 +206,7 @@ func (r *transcription) detectChange(ctx context.Context, w *window) (err error)
 		if err != nil {
 			return err
 		}
-		if first.Code == r.textLanguage && first.probability >= minLanguageProbability {
+		if first.Code == r.textLanguage && first.probability >= MinLanguageProbability {
 			w.encoded, part.encoded = part.encoded, w.encoded
 			w.language, w.size = first, changeFrames
 		}

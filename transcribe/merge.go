@@ -85,7 +85,7 @@ func byteLength(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (n int) {
 
 // letterOrDigit maps letters and digits to lower case, and drops other characters.
 func letterOrDigit(c rune) rune {
-	if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) {
+	if tokenizer.IsWordRune(c) {
 		return unicode.ToLower(c)
 	}
 	return -1

@@ -82,10 +82,8 @@ func (r *Replacer) find(text string, c, before rune) (p Replacement, length int)
 
 // splitsWord reports whether a cut between two characters would divide a word.
 func splitsWord(a, b rune) bool {
-	return isWordRune(a) && isWordRune(b) && !tokenizer.IsUnspaced(a) && !tokenizer.IsUnspaced(b)
+	return tokenizer.IsWordRune(a) && tokenizer.IsWordRune(b) && !tokenizer.IsUnspaced(a) && !tokenizer.IsUnspaced(b)
 }
-
-func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // matchPhrase compares the beginning of a text with a phrase, without regard to case and the amount of space. It
 // returns how many bytes of the text are the same, and whether they are the whole phrase.

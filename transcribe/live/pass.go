@@ -81,9 +81,6 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 // minHeard is how much sound, in seconds, without a word makes a pass be made again without the text before.
 const minHeard = 2.0
 
-// minLanguageProbability is the least probability at which an utterance changes the language.
-const minLanguageProbability = 0.5
-
 // transcribe makes a pass. Text of another language is not part of its prompt, since the model would go on in
 // that language; and an utterance whose language is not sure has that of the one before.
 func (u *Utterance) transcribe(
@@ -107,7 +104,7 @@ func (u *Utterance) transcribe(
 	if err != nil || u.upstream || u.language != "" || former == "" || tr.Language == former || tr.LanguageProb == 0 {
 		return tr, next, err
 	}
-	if tr.LanguageProb < minLanguageProbability {
+	if tr.LanguageProb < transcribe.MinLanguageProbability {
 		makePass(former, next)
 	} else if u.earlierText != "" {
 		u.earlierText = ""
