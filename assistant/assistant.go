@@ -53,7 +53,7 @@ func (None) Begin(decoder.SessionOptions, Policy) {}
 func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { return dst, nil }
 
 // Commit does nothing.
-func (None) Commit(context.Context, []Token) error { return nil }
+func (None) Commit([]Token) {}
 
 // Close does nothing.
 func (None) Close() {}

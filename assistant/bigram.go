@@ -30,7 +30,7 @@ type bigram struct {
 
 func (b *bigram) Begin(o decoder.SessionOptions, _ Policy) {
 	b.count, b.next, b.last = map[[2]Token]int{}, map[Token]Token{}, tokenizer.None
-	b.learn(o.Prompt)
+	b.Commit(o.Prompt)
 }
 
 func (*bigram) Close() {}
@@ -47,12 +47,7 @@ func (b *bigram) Propose(_ context.Context, dst []Token, limit int) ([]Token, er
 	return dst, nil
 }
 
-func (b *bigram) Commit(_ context.Context, kept []Token) error {
-	b.learn(kept)
-	return nil
-}
-
-func (b *bigram) learn(tokens []Token) {
+func (b *bigram) Commit(tokens []Token) {
 	for _, t := range tokens {
 		if b.last == tokenizer.None { // the very first
 			b.last = t

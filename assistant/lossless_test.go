@@ -59,7 +59,7 @@ func newRig(t testing.TB, spec string, threads int, format precision.Format) *ri
 	if r.light, err = decoder.New(c, decoder.Options{Pool: pool, Precision: precision.Of(precision.Int8)}); err != nil {
 		t.Fatal(err)
 	}
-	if r.cross, err = d.Cross(t.Context(), f); err != nil {
+	if r.cross, err = d.Cross(t.Context(), f, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -97,7 +97,7 @@ func (r *rig) generate(
 	l := a.Open(r.audio)
 	defer l.Close()
 	l.Begin(o, p)
-	g, err := Generate(t.Context(), verifier(s, l), l, Options{EOT: r.tok.EOT, Limit: s.Limit(cmp.Or(r.limit, 24)), Policy: p})
+	g, err := Generate(t.Context(), verifier(s, l), l, Options{EOT: r.tok.EOT, Limit: min(cmp.Or(r.limit, 24), s.Limit()), Policy: p})
 	if err := errors.Join(err, g.ProposerErr); err != nil {
 		t.Fatalf("%T: %v", a, err)
 	}

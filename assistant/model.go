@@ -131,7 +131,7 @@ func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]T
 		if c.Token == p.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
 			break
 		}
-		if err := p.session.Commit(ctx, dst[len(dst)-1:]); err != nil {
+		if err := p.session.Commit(dst[len(dst)-1:]); err != nil {
 			return dst, err
 		}
 	}
@@ -158,11 +158,11 @@ func (p *modelDrafter) encode(ctx context.Context) (err error) {
 	defer func(began time.Time) { p.cost.Opening = time.Since(began) }(time.Now())
 	f := p.w.Features
 	if p.m.Encoder != nil {
-		if f, err = p.m.Encoder.Encode(ctx, p.w.Mel); err != nil {
+		if f, err = p.m.Encoder.Encode(ctx, p.w.Mel, nil); err != nil {
 			return err
 		}
 	}
-	p.cross, err = p.m.Decoder.Cross(ctx, f)
+	p.cross, err = p.m.Decoder.Cross(ctx, f, nil)
 	return err
 }
 
@@ -183,7 +183,4 @@ func (p *modelDrafter) catchUp(ctx context.Context) (err error) {
 }
 
 // Commit records the tokens. The session follows at the next draft.
-func (p *modelDrafter) Commit(_ context.Context, kept []Token) error {
-	p.tokens = append(p.tokens, kept...)
-	return nil
-}
+func (p *modelDrafter) Commit(kept []Token) { p.tokens = append(p.tokens, kept...) }

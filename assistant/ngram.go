@@ -66,7 +66,4 @@ func (l *ngram) match() int {
 	return -1
 }
 
-func (l *ngram) Commit(_ context.Context, kept []Token) error {
-	l.text = append(l.text, kept...)
-	return nil
-}
+func (l *ngram) Commit(kept []Token) { l.text = append(l.text, kept...) }

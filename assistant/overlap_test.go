@@ -38,9 +38,9 @@ func TestOverlap(t *testing.T) {
 			for n := range uint64(sequences) {
 				v := &dice{weights: probs(p)}
 				d := &dice{weights: probs(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
-				proposer := Proposer(d)
+				proposer := Proposer(drafting{d})
 				if tt.tells {
-					proposer = teller{d}
+					proposer = teller{drafting{d}}
 				}
 				w, meter := wrap(v, proposer, n)
 				g, err := Generate(t.Context(), w, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})

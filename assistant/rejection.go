@@ -53,9 +53,9 @@ func (r *RejectionVerifier) Choose(ctx context.Context, draft []Token) ([]decode
 }
 
 // Commit keeps tokens.
-func (r *RejectionVerifier) Commit(ctx context.Context, kept []Token) error {
+func (r *RejectionVerifier) Commit(kept []Token) error {
 	r.committed += len(kept)
-	return r.ProbVerifier.Commit(ctx, kept)
+	return r.ProbVerifier.Commit(kept)
 }
 
 // choose returns the token at position i.

@@ -51,7 +51,7 @@ func (d *dice) AppendProbs(dst []float32, i int, _ float32) []float32 {
 
 func (d *dice) LogProb(int, Token) float32 { return 0 }
 
-func (d *dice) Commit(_ context.Context, kept []Token) error {
+func (d *dice) Commit(kept []Token) error {
 	d.tokens = append(d.tokens, kept...)
 	return nil
 }
@@ -69,8 +69,13 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 	return dst, nil
 }
 
-// A teller is a dice that reports its probabilities.
-type teller struct{ *dice }
+// A drafting is a dice as a proposer.
+type drafting struct{ *dice }
+
+func (d drafting) Commit(kept []Token) { d.dice.Commit(kept) }
+
+// A teller is one that reports its probabilities.
+type teller struct{ drafting }
 
 func (teller) KeepProbs(float32) {}
 
@@ -111,9 +116,9 @@ func TestRejection(t *testing.T) {
 			for n := range sequences {
 				v := &dice{weights: target}
 				d := &dice{weights: tt.q, rng: rand.New(rand.NewPCG(uint64(n), 7))}
-				p := Proposer(d)
+				p := Proposer(drafting{d})
 				if tt.tells {
-					p = teller{d}
+					p = teller{drafting{d}}
 				}
 				g, err := Generate(t.Context(), NewRejectionVerifier(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				if err != nil {

@@ -23,7 +23,7 @@ type Proposer interface {
 
 	// Commit passes on the tokens kept in this round. The proposer's cache must then hold
 	// exactly the committed tokens, without rejected drafts.
-	Commit(ctx context.Context, kept []Token) error
+	Commit(kept []Token)
 }
 
 // A CostReporter is a Proposer whose drafts take time and memory. Other proposers are free.
@@ -48,7 +48,7 @@ type Verifier interface {
 
 	// Commit keeps a prefix of the last draft plus one choice. It drops everything else that
 	// Choose put in the cache.
-	Commit(ctx context.Context, kept []Token) error
+	Commit(kept []Token) error
 
 	// End returns the choice after the committed tokens if that can only be end-of-text, so that it needs no pass.
 	End() (c decoder.Choice, ended bool)
@@ -138,7 +138,7 @@ func (g *generation) runRound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.accept(ctx, choices)
+	return g.accept(choices)
 }
 
 // dropProposer continues without the proposer.
@@ -191,7 +191,7 @@ func (g *generation) addCost() (opening time.Duration) {
 // accept keeps the choices up to and including the first that differs from the draft, but
 // none after the end, and commits them on both sides. If the verifier fails to commit,
 // the result stays unchanged.
-func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error {
+func (g *generation) accept(choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
 	choices = choices[:same+1]
 	end := slices.IndexFunc(choices, func(c decoder.Choice) bool {
@@ -206,7 +206,7 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 			g.kept = append(g.kept, c.Token)
 		}
 	}
-	if err := g.v.Commit(ctx, g.kept); err != nil {
+	if err := g.v.Commit(g.kept); err != nil {
 		return err
 	}
 	if end < 0 && len(g.Choices)+len(choices) < g.o.Limit {
@@ -226,9 +226,7 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 	g.Choices = append(g.Choices, choices...)
 	g.done = end >= 0 || len(g.Choices) >= g.o.Limit
 	g.count(min(same, len(choices)), len(choices))
-	if err := g.p.Commit(ctx, g.kept); err != nil {
-		g.dropProposer(err)
-	}
+	g.p.Commit(g.kept)
 	return nil
 }
 

@@ -11,15 +11,18 @@ import (
 
 const eot = 0
 
-// A script replaces both models. As a verifier its choice is a hash of all tokens before
-// it; as a proposer it reads its drafts from fuzz input.
+// A script replaces the decoder: its choice is a hash of all tokens before it.
 type script struct {
-	None
 	seed      Token
 	kind      int // what the verifier is like: see next
 	committed []Token
-	drafts    []byte
-	same      bool // drafts are the verifier's own choices
+}
+
+// A scripted replaces the assistant: it reads its drafts from fuzz input.
+type scripted struct {
+	script
+	drafts []byte
+	same   bool // drafts are the verifier's own choices
 }
 
 // next is a pure function of the tokens before it, so the fake cannot agree with
@@ -61,7 +64,7 @@ func (s *script) End() (decoder.Choice, bool) {
 	return decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(s.committed))/8}, t == eot && s.seed%2 == 1
 }
 
-func (s *script) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+func (s *scripted) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	if s.same {
 		for range min(limit, 4) {
 			dst = append(dst, s.next(append(slices.Clone(s.committed), dst...)))
@@ -79,10 +82,12 @@ func (s *script) Propose(_ context.Context, dst []Token, limit int) ([]Token, er
 	return dst, nil
 }
 
-func (s *script) Commit(_ context.Context, kept []Token) error {
+func (s *script) Commit(kept []Token) error {
 	s.committed = append(s.committed, kept...)
 	return nil
 }
+
+func (s *scripted) Commit(kept []Token) { s.script.Commit(kept) }
 
 // plain returns the result of a decoder without an assistant, by a textbook loop that
 // uses nothing of this package.
@@ -112,7 +117,7 @@ func FuzzRounds(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint16, kind uint8, drafts []byte, limit uint8, same bool) {
 		v := &script{seed: Token(seed), kind: int(kind)}
-		p := &script{seed: Token(seed), kind: int(kind), drafts: drafts, same: same}
+		p := &scripted{script{seed: Token(seed), kind: int(kind)}, drafts, same}
 		r, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: int(limit)})
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +174,7 @@ func TestDraftTooLong(t *testing.T) {
 func TestRoundsSaved(t *testing.T) {
 	v := &script{seed: 2, kind: 2}
 	rounds := 0
-	g, err := Generate(t.Context(), v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20, Progress: func(int) { rounds++ }})
+	g, err := Generate(t.Context(), v, &scripted{script: *v, same: true}, Options{EOT: eot, Limit: 20, Progress: func(int) { rounds++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +187,7 @@ func TestRoundsSaved(t *testing.T) {
 func TestStop(t *testing.T) {
 	for n := range 9 {
 		for _, same := range []bool{false, true} {
-			v, p, seen := &script{seed: 2, kind: 2}, &script{seed: 2, kind: 2, same: same}, 0
+			v, p, seen := &script{seed: 2, kind: 2}, &scripted{script: script{seed: 2, kind: 2}, same: same}, 0
 			r, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: 40, Stop: func(decoder.Choice) bool { seen++; return seen == n+1 }})
 			if err != nil {
 				t.Fatal(err)
@@ -221,63 +226,42 @@ func (l *listed) Propose(_ context.Context, dst []Token, limit int) ([]Token, er
 	return append(dst, d[:min(limit, len(d))]...), nil
 }
 
-func (*listed) Commit(context.Context, []Token) error { return nil }
-
-// frail fails in its third draft, or third commit, and ends ctx before if cancel is set.
+// frail fails in its third draft, and ends ctx before if cancel is set.
 type frail struct {
-	None
-	script
-	commits bool
-	cancel  context.CancelFunc
-	n       int
+	scripted
+	cancel context.CancelFunc
+	n      int
 }
 
-func (f *frail) fail() error {
+func (f *frail) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+	dst, _ = f.scripted.Propose(ctx, dst, limit)
 	if f.n++; f.n < 3 {
-		return nil
+		return dst, nil
 	}
 	if f.cancel != nil {
 		f.cancel()
 	}
-	return fmt.Errorf("worn out after %d", f.n)
-}
-
-func (f *frail) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
-	dst, _ = f.script.Propose(ctx, dst, limit)
-	if f.commits {
-		return dst, nil
-	}
-	return dst, f.fail()
-}
-
-func (f *frail) Commit(ctx context.Context, kept []Token) error {
-	f.script.Commit(ctx, kept)
-	if f.commits {
-		return f.fail()
-	}
-	return nil
+	return dst, fmt.Errorf("worn out after %d", f.n)
 }
 
 // TestFrail checks that a proposer that fails is no longer used and its last draft
 // ignored; the text is that of plain decoding. The end of the context is not a failure of
 // the proposer.
 func TestFrail(t *testing.T) {
-	for _, commits := range []bool{false, true} {
-		v := &script{seed: 2, kind: 2}
-		p := &frail{script: script{seed: 2, kind: 2, same: true}, commits: commits}
-		g, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: 40, Policy: Constant(4)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := v.plain(40); !slices.Equal(g.Choices, want) {
-			t.Errorf("commits %v: %v, want %v", commits, g.Choices, want)
-		}
-		if err := g.ProposerErr; err == nil || p.n != 3 || g.Stats.Drafts.Accepted < 8 {
-			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats.Drafts)
-		}
+	v := &script{seed: 2, kind: 2}
+	p := &frail{scripted: scripted{script: *v, same: true}}
+	g, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: 40, Policy: Constant(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := v.plain(40); !slices.Equal(g.Choices, want) {
+		t.Errorf("%v, want %v", g.Choices, want)
+	}
+	if err := g.ProposerErr; err == nil || p.n != 3 || g.Stats.Drafts.Accepted < 8 {
+		t.Errorf("broken %v after %d, %+v", err, p.n, g.Stats.Drafts)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	g, err := Generate(ctx, &script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
+	g, err = Generate(ctx, &script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
 	if err == nil || g.ProposerErr != nil {
 		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.ProposerErr)
 	}
@@ -285,7 +269,7 @@ func TestFrail(t *testing.T) {
 
 func ExampleGenerate() {
 	model := &script{seed: 2, kind: 2}
-	copyist := &script{seed: 2, kind: 2, same: true} // drafts four tokens and is always right
+	copyist := &scripted{script: *model, same: true} // drafts four tokens and is always right
 	g, err := Generate(context.Background(), model, copyist, Options{EOT: eot, Limit: 40})
 	if err != nil {
 		fmt.Println(err)

@@ -96,7 +96,7 @@ func (p *TextProposer) Lost() bool {
 }
 
 // Commit follows the output.
-func (p *TextProposer) Commit(_ context.Context, kept []Token) error {
+func (p *TextProposer) Commit(kept []Token) {
 	lost := p.Lost()
 	same := 0
 	for same < min(len(p.draft), len(kept)) && kept[same] == p.draft[same] {
@@ -113,7 +113,6 @@ func (p *TextProposer) Commit(_ context.Context, kept []Token) error {
 		p.foundAt = append(p.foundAt, len(p.output))
 	}
 	p.draft = p.draft[:0]
-	return nil
 }
 
 // recordDraft records how much of a draft was accepted.

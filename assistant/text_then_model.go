@@ -59,11 +59,9 @@ func (g *TextThenModel) Propose(ctx context.Context, dst []Token, limit int) ([]
 }
 
 // Commit passes the tokens to both proposers.
-func (g *TextThenModel) Commit(ctx context.Context, kept []Token) error {
-	if err := g.text.Commit(ctx, kept); err != nil {
-		return err
-	}
-	return g.model.Commit(ctx, kept)
+func (g *TextThenModel) Commit(kept []Token) {
+	g.text.Commit(kept)
+	g.model.Commit(kept)
 }
 
 // Observe reports the round to the policy of whichever source drafted it.

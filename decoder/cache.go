@@ -35,14 +35,8 @@ type Cross struct {
 }
 
 // Cross computes the cross-attention keys and values of f for every layer. Close returns
-// its memory for the next window.
-func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
-	return d.CrossYielding(ctx, f, func() {})
-}
-
-// CrossYielding is Cross, but calls yield after every layer so that other work can use the
-// threads.
-func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield func()) (*Cross, error) {
+// its memory for the next window. yield is as for [encoder.Encoder.Encode].
+func (d *Decoder) Cross(ctx context.Context, f *encoder.Features, yield func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; "+
@@ -60,7 +54,9 @@ func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield 
 			places[p] = kernel.Slot{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
 		}
 		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, rounded)
-		yield()
+		if yield != nil {
+			yield()
+		}
 	}
 	return c, nil
 }

@@ -30,7 +30,7 @@ func TestCancelBetweenLayers(t *testing.T) {
 			t.Errorf("step ended before layer %d: error %v, looked at %d times more, stream of %d", n, err, -1-ctx.Left, s.Len())
 		}
 		ctx = &testmodel.Countdown{Context: t.Context(), Left: n}
-		if _, err := d.Cross(ctx, features); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
+		if _, err := d.Cross(ctx, features, nil); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
 			t.Errorf("keys and values ended before layer %d: error %v, looked at %d times more", n, err, -1-ctx.Left)
 		}
 	}

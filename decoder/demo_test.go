@@ -182,7 +182,7 @@ func encodeAndDecode(t *testing.T, mel *audio.Mel, store precision.Format, threa
 	for b := range mel.Bins {
 		w.Data = append(w.Data, mel.Data[b*mel.Frames+demoFrom:][:w.Frames]...)
 	}
-	if h.features, err = e.Encode(t.Context(), w); err != nil {
+	if h.features, err = e.Encode(t.Context(), w, nil); err != nil {
 		t.Fatal(err)
 	}
 	return h.again(t)
@@ -192,7 +192,7 @@ func encodeAndDecode(t *testing.T, mel *audio.Mel, store precision.Format, threa
 func (h hearing) again(t *testing.T) hearing {
 	t.Helper()
 	var err error
-	if h.cross, err = h.d.Cross(t.Context(), h.features); err != nil {
+	if h.cross, err = h.d.Cross(t.Context(), h.features, nil); err != nil {
 		t.Fatal(err)
 	}
 	return h

@@ -35,11 +35,11 @@ func ExampleDecoder_NewSession() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	features, err := enc.Encode(ctx, firstWindow(ctx, c))
+	features, err := enc.Encode(ctx, firstWindow(ctx, c), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	cross, err := dec.Cross(ctx, features)
+	cross, err := dec.Cross(ctx, features, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func ExampleDecoder_NewSession() {
 	}
 	defer s.Close()
 	var text []tokenizer.Token
-	for range s.Limit(0) {
+	for range s.Limit() {
 		choices, err := s.Choose(ctx, nil) // no draft: one choice
 		if err != nil {
 			log.Fatal(err)
@@ -65,7 +65,7 @@ func ExampleDecoder_NewSession() {
 			break
 		}
 		text = append(text, t)
-		if err := s.Commit(ctx, []tokenizer.Token{t}); err != nil {
+		if err := s.Commit([]tokenizer.Token{t}); err != nil {
 			log.Fatal(err)
 		}
 	}

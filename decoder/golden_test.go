@@ -89,11 +89,11 @@ func (r *rig) crossOf(t *testing.T, input string) *decoder.Cross {
 			t.Fatal(err)
 		}
 	}
-	f, err := r.enc.Encode(t.Context(), mel)
+	f, err := r.enc.Encode(t.Context(), mel, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.dec.Cross(t.Context(), f)
+	c, err := r.dec.Cross(t.Context(), f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func (r *rig) checkRun(t *testing.T, run golden.Run) {
 	var got []int32
 	var sum float64
 	text := 0
-	for range s.Limit(0) {
+	for range s.Limit() {
 		choices, err := s.Choose(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func (r *rig) checkRun(t *testing.T, run golden.Run) {
 			break
 		}
 		text++
-		if err := s.Commit(t.Context(), []tokenizer.Token{choices[0].Token}); err != nil {
+		if err := s.Commit([]tokenizer.Token{choices[0].Token}); err != nil {
 			t.Fatal(err)
 		}
 	}

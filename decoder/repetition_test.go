@@ -131,7 +131,7 @@ func TestForbiddenBehindDraft(t *testing.T) {
 	if choices[0].Token != 9 || choices[1].Token != tokenizer.None {
 		t.Errorf("choices %v, want 9 and none", choices)
 	}
-	if err := s.Commit(t.Context(), []tokenizer.Token{9, tokenizer.None}); !errors.Is(err, ErrForbidden) {
+	if err := s.Commit([]tokenizer.Token{9, tokenizer.None}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("commit of none: %v, want ErrForbidden", err)
 	}
 }

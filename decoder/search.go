@@ -14,6 +14,9 @@ import (
 // SearchOptions configure the decoding of one window in several sequences. The zero value
 // is one sequence.
 type SearchOptions struct {
+	// EOT is end-of-text.
+	EOT tokenizer.Token
+
 	// Beams is the number of live sequences of a beam search. 0 and 1 mean no beam
 	// search.
 	Beams int
@@ -69,8 +72,7 @@ type SearchResult struct {
 	RulesTime    time.Duration // spent in rules and choices
 }
 
-// Search decodes a window in the sequences of o.Search, at most limit tokens of each (see
-// Session.Limit), with end-of-text eot. All sequences share every pass.
+// Search decodes a window in the sequences of w. All sequences share every pass.
 //
 // With Beams it is a beam search, whatever the temperature; else sequences are sampled,
 // sequence i with the noise of Sampling.Sample i.
@@ -78,16 +80,16 @@ type SearchResult struct {
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, BeamSearchDecoder, GreedyDecoder,
 // MaximumLikelihoodRanker and DecodingTask.
 func (d *Decoder) Search(
-	ctx context.Context, c *Cross, o SessionOptions, eot tokenizer.Token, limit int,
+	ctx context.Context, c *Cross, o SessionOptions, w SearchOptions,
 ) (*SearchResult, error) {
 	o.Sampling.Sample = 0
 	first, err := d.NewSession(c, o) // checks o
 	if err != nil {
 		return nil, err
 	}
-	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, result: new(SearchResult)}
+	s := &search{SearchOptions: w, runner: first.o.Runner, live: []*beam{{session: first}}, result: new(SearchResult)}
 	defer s.close()
-	for range first.Limit(limit) {
+	for range first.Limit() {
 		enough, err := s.step(ctx)
 		if err != nil {
 			return nil, err
@@ -102,8 +104,8 @@ func (d *Decoder) Search(
 
 // A search is the state of Search.
 type search struct {
-	o      SessionOptions
-	eot    tokenizer.Token
+	SearchOptions
+	runner Runner
 	live   []*beam // sequences that have not ended
 	ended  []Hypothesis
 	rows   []Row
@@ -138,7 +140,7 @@ func (s *search) step(ctx context.Context) (enough bool, err error) {
 		b.session.buildRows(nil)
 		s.rows = append(s.rows, b.session.rows...)
 	}
-	logits, err := s.o.Runner.StepInto(ctx, s.rows, &s.logits)
+	logits, err := s.runner.StepInto(ctx, s.rows, &s.logits)
 	if err != nil {
 		return false, err
 	}
@@ -153,7 +155,7 @@ func (s *search) step(ctx context.Context) (enough bool, err error) {
 		})
 	}
 	s.result.NoSpeechProb = s.live[0].session.NoSpeechProb
-	if s.o.Search.Beams > 1 {
+	if s.Beams > 1 {
 		return s.extendBeams(rows)
 	}
 	return false, s.extendSamples(rows)
@@ -163,7 +165,7 @@ func (s *search) step(ctx context.Context) (enough bool, err error) {
 // it has run once.
 func (s *search) extendSamples(rows [][]float32) error {
 	if s.result.Passes == 1 {
-		for i := 1; i < s.o.Search.Size(); i++ {
+		for i := 1; i < s.Size(); i++ {
 			f := s.live[0].session.fork()
 			f.o.Sampling.Sample = i
 			f.chooser = f.o.Sampling.chooser()
@@ -180,7 +182,7 @@ func (s *search) extendSamples(rows [][]float32) error {
 			return forbidden(len(x.tokens))
 		}
 		b.Hypothesis = b.with(t, row[t]-kernel.LogSumExp(row))
-		if t == s.eot {
+		if t == s.EOT {
 			s.closeBeam(b)
 			s.ended = append(s.ended, b.Hypothesis)
 		} else {
@@ -202,15 +204,15 @@ type candidate struct {
 // extendBeams keeps the best continuations. Those with end-of-text have ended; of the
 // others, as many as there are beams stay live.
 func (s *search) extendBeams(rows [][]float32) (enough bool, err error) {
-	most := int(math.RoundToEven(float64(s.o.Search.Beams) * cmp.Or(s.o.Search.Patience, 1)))
+	most := int(math.RoundToEven(float64(s.Beams) * cmp.Or(s.Patience, 1)))
 	candidates := s.candidates(rows)
 	if len(candidates) == 0 {
 		return false, forbidden(len(s.live[0].session.tokens))
 	}
 	var next []candidate
 	for _, c := range candidates {
-		if c.token != s.eot {
-			if next = append(next, c); len(next) == s.o.Search.Beams {
+		if c.token != s.EOT {
+			if next = append(next, c); len(next) == s.Beams {
 				break
 			}
 		} else if len(s.ended) < most {
@@ -228,7 +230,7 @@ func (s *search) candidates(rows [][]float32) []candidate {
 	var all []candidate
 	for i, row := range rows {
 		lse := kernel.LogSumExp(row)
-		for _, t := range top(row, s.o.Search.Beams+1) {
+		for _, t := range top(row, s.Beams+1) {
 			lp := row[t] - lse
 			all = append(all, candidate{i, t, lp, s.live[i].sum + lp})
 		}
@@ -286,12 +288,12 @@ func (s *search) finish() {
 	for _, b := range s.live {
 		rest = append(rest, b.Hypothesis)
 	}
-	beams := s.o.Search.Beams > 1
+	beams := s.Beams > 1
 	if beams {
 		slices.Reverse(rest) // of equal ones the last comes first, as in upstream
 		slices.SortStableFunc(rest, func(a, b Hypothesis) int { return cmp.Compare(b.sum, a.sum) })
 	}
-	missing := max(0, s.o.Search.Size()-len(s.ended))
+	missing := max(0, s.Size()-len(s.ended))
 	s.ended = append(s.ended, rest[:min(missing, len(rest))]...)
 	if !beams {
 		slices.SortFunc(s.ended, func(a, b Hypothesis) int { return cmp.Compare(a.sample, b.sample) })
@@ -306,11 +308,11 @@ func (s *search) finish() {
 // score returns the sum of log-probabilities divided by the length penalty.
 func (s *search) score(h Hypothesis) float64 {
 	n := float64(len(h.Choices))
-	if n > 0 && h.Choices[len(h.Choices)-1].Token == s.eot {
+	if n > 0 && h.Choices[len(h.Choices)-1].Token == s.EOT {
 		n--
 	}
-	if s.o.Search.LengthPenalty == nil {
+	if s.LengthPenalty == nil {
 		return float64(h.sum) / max(1, n) // upstream divides by zero
 	}
-	return float64(h.sum) / math.Pow((5+n)/6, *s.o.Search.LengthPenalty)
+	return float64(h.sum) / math.Pow((5+n)/6, *s.LengthPenalty)
 }

@@ -52,14 +52,14 @@ func searchCases(t *testing.T) (list []searchCase) {
 	return list
 }
 
-func (r *rig) options(c searchCase) decoder.SessionOptions {
+func (r *rig) options(c searchCase) (decoder.SessionOptions, decoder.SearchOptions) {
 	return decoder.SessionOptions{
-		Prompt: c.Initial, SOT: slices.Index(c.Initial, r.tok.SOT), NoSpeech: r.tok.NoSpeech,
-		Rules: decoder.Rules(r.tok, r.c.Generation, decoder.RuleOptions{WithoutTimestamps: c.Options.WithoutTimestamps}),
-		Search: decoder.SearchOptions{
-			Beams: c.Options.BeamSize, Patience: c.Options.Patience, LengthPenalty: c.Options.LengthPenalty,
-		},
-	}
+			SampleLen: c.Options.SampleLen,
+			Prompt:    c.Initial, SOT: slices.Index(c.Initial, r.tok.SOT), NoSpeech: r.tok.NoSpeech,
+			Rules: decoder.Rules(r.tok, r.c.Generation, decoder.RuleOptions{WithoutTimestamps: c.Options.WithoutTimestamps}),
+		}, decoder.SearchOptions{
+			EOT: r.tok.EOT, Beams: c.Options.BeamSize, Patience: c.Options.Patience, LengthPenalty: c.Options.LengthPenalty,
+		}
 }
 
 // meanLogProb returns the tokens of a hypothesis without end-of-text, and what upstream
@@ -89,7 +89,8 @@ func TestBeamsGolden(t *testing.T) {
 			rigs[c.Spec] = r
 		}
 		cross := r.crossOf(t, "mel")
-		found, err := r.dec.Search(t.Context(), cross, r.options(c), r.tok.EOT, c.Options.SampleLen)
+		o, w := r.options(c)
+		found, err := r.dec.Search(t.Context(), cross, o, w)
 		cross.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -120,14 +121,17 @@ func TestSearchAlone(t *testing.T) {
 	c := searchCases(t)[2]
 	r := newRig(t, setting{c.Spec, precision.F32})
 	cross := r.crossOf(t, "mel")
-	for name, change := range map[string]func(*decoder.SessionOptions){
-		"beams":   func(*decoder.SessionOptions) {},
-		"samples": func(o *decoder.SessionOptions) { o.Search.Beams, o.Search.Samples, o.Sampling.Temperature = 0, 4, 0.8 },
+	for name, change := range map[string]func(*decoder.SessionOptions, *decoder.SearchOptions){
+		"beams": func(*decoder.SessionOptions, *decoder.SearchOptions) {},
+		"samples": func(o *decoder.SessionOptions, w *decoder.SearchOptions) {
+			w.Beams, w.Samples, o.Sampling.Temperature = 0, 4, 0.8
+		},
 	} {
-		o := r.options(c)
-		change(&o)
+		o, w := r.options(c)
+		o.SampleLen = 20
+		change(&o, &w)
 		run := func(ctx context.Context, o decoder.SessionOptions) []decoder.Hypothesis {
-			found, err := r.dec.Search(ctx, cross, o, r.tok.EOT, 20)
+			found, err := r.dec.Search(ctx, cross, o, w)
 			if err != nil {
 				t.Error(err)
 				return nil
@@ -176,7 +180,7 @@ func (r *rig) checkSamples(t *testing.T, cross *decoder.Cross, o decoder.Session
 				t.Fatal(err)
 			}
 			got = append(got, choices[0])
-			if err := s.Commit(t.Context(), []tokenizer.Token{choices[0].Token}); err != nil {
+			if err := s.Commit([]tokenizer.Token{choices[0].Token}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,11 +44,8 @@ type SessionOptions struct {
 	Rules    []Rule
 	Sampling Sampling
 
-	// Search is for Decoder.Search; a Session has one sequence.
-	Search SearchOptions
-
-	// Stop, if not nil, gets each choice of assistant.Generate in turn. True ends the sequence with that choice.
-	Stop func(Choice) bool
+	// SampleLen is the maximum number of choices; 0 means half the text positions.
+	SampleLen int
 
 	// Runner runs the rows. Nil means the decoder itself.
 	Runner Runner
@@ -119,17 +117,13 @@ func (s *Session) Close() {
 // share a step share its traffic.
 func (s *Session) Traffic() Traffic { return s.stream.traffic }
 
-// Limit returns the maximum number of choices: sampleLen, or half the text positions if
-// that is 0, and at most one more than fit after the prompt, since the last one need not
+// Limit returns the maximum number of choices: at most one more than fit after the prompt, since the last one need not
 // run through the network.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask._main_loop.
-func (s *Session) Limit(sampleLen int) int {
+func (s *Session) Limit() int {
 	n := s.d.dims.TextPositions
-	if sampleLen == 0 {
-		sampleLen = n / 2
-	}
-	return min(sampleLen, n-len(s.o.Prompt)+1)
+	return min(cmp.Or(s.o.SampleLen, n/2), n-len(s.o.Prompt)+1)
 }
 
 // Choose returns the decoder's own choice after each prefix of draft: len(draft)+1 of
@@ -261,7 +255,7 @@ func (s *Session) logitsAt(i int) []float32 {
 // Commit keeps tokens: a prefix of the last draft, or that and one choice. It drops all
 // other tokens of the round from the cache. The choice has not run through the network
 // yet; the next round runs it first.
-func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
+func (s *Session) Commit(kept []tokenizer.Token) error {
 	same := 0
 	for same < len(kept) && same < len(s.draft) && kept[same] == s.draft[same] {
 		same++

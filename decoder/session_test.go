@@ -13,7 +13,7 @@ import (
 
 func session(t testing.TB, d *Decoder, tok *tokenizer.Tokenizer) *Session {
 	t.Helper()
-	c, err := d.Cross(t.Context(), features(d, 1))
+	c, err := d.Cross(t.Context(), features(d, 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestRoundAllocates(t *testing.T) {
 					t.Fatal(err)
 				}
 				kept := [1]tokenizer.Token{choices[0].Token}
-				if err := s.Commit(t.Context(), kept[:]); err != nil {
+				if err := s.Commit(kept[:]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -73,7 +73,7 @@ func TestEnd(t *testing.T) {
 		if _, err := s.Choose(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Commit(t.Context(), []tokenizer.Token{token}); err != nil {
+		if err := s.Commit([]tokenizer.Token{token}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestCommitChecks(t *testing.T) {
 	if _, err := s.Choose(t.Context(), []tokenizer.Token{5, 6}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Commit(t.Context(), []tokenizer.Token{5, 9, 9}); err == nil || !strings.Contains(err.Error(), "only 1 were drafted") {
+	if err := s.Commit([]tokenizer.Token{5, 9, 9}); err == nil || !strings.Contains(err.Error(), "only 1 were drafted") {
 		t.Errorf("error %v, want one about what was drafted", err)
 	}
 }
@@ -129,11 +129,11 @@ func TestLimit(t *testing.T) {
 	d := open(t, "odd", Options{}) // 61 positions
 	c := cross(t, d, 1)
 	for _, tt := range []struct{ prompt, sample, want int }{{3, 0, 30}, {3, 7, 7}, {50, 0, 12}, {60, 0, 2}} {
-		s, err := d.NewSession(c, SessionOptions{Prompt: make([]tokenizer.Token, tt.prompt), NoSpeech: -1})
+		s, err := d.NewSession(c, SessionOptions{Prompt: make([]tokenizer.Token, tt.prompt), NoSpeech: -1, SampleLen: tt.sample})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Limit(tt.sample); got != tt.want {
+		if got := s.Limit(); got != tt.want {
 			t.Errorf("prompt of %d, sample length %d: limit %d, want %d", tt.prompt, tt.sample, got, tt.want)
 		}
 	}

@@ -45,7 +45,7 @@ func features(d *Decoder, seed uint64) *encoder.Features {
 
 func cross(t testing.TB, d *Decoder, seed uint64) *Cross {
 	t.Helper()
-	c, err := d.Cross(t.Context(), features(d, seed))
+	c, err := d.Cross(t.Context(), features(d, seed), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestNotANumber(t *testing.T) {
 	d := open(t, "odd", Options{})
 	f := features(d, 1)
 	f.Data[17] = float32(math.NaN())
-	c, err := d.Cross(t.Context(), f)
+	c, err := d.Cross(t.Context(), f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func TestCancelBetweenLayers(t *testing.T) {
 	}
 	for n := range layers {
 		ctx := &testmodel.Countdown{Context: t.Context(), Left: n}
-		if _, err := e.Encode(ctx, mel(spec)); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
+		if _, err := e.Encode(ctx, mel(spec), nil); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
 			t.Errorf("ended before layer %d of %d: error %v, looked at %d times more", n, layers, err, -1-ctx.Left)
 		}
 	}
-	if _, err := e.Encode(&testmodel.Countdown{Context: t.Context(), Left: layers}, mel(spec)); err != nil {
+	if _, err := e.Encode(&testmodel.Countdown{Context: t.Context(), Left: layers}, mel(spec), nil); err != nil {
 		t.Errorf("ended behind the last layer: error %v, want none", err)
 	}
 }

@@ -69,18 +69,18 @@ func short(t *testing.T, name string, context, threads int) *encoder.Features {
 		t.Fatal(err)
 	}
 	whole := mel(testmodel.Named(name))
-	before, err := e.Encode(t.Context(), whole)
+	before, err := e.Encode(t.Context(), whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := e.Encode(t.Context(), whole.First(2*context))
+	f, err := e.Encode(t.Context(), whole.First(2*context), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.Positions != context {
 		t.Fatalf("%d positions, want %d", f.Positions, context)
 	}
-	again, err := e.Encode(t.Context(), whole)
+	again, err := e.Encode(t.Context(), whole, nil)
 	if err != nil || !slices.Equal(again.Data, before.Data) {
 		t.Fatalf("a whole window after a short one, %v: other features", err)
 	}

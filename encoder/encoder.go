@@ -101,15 +101,11 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 // With n below AudioPositions the context is shorter: it takes less time, and the
 // features differ from those of the same sound with silence after it.
 //
+// yield, if not nil, is called after every layer, so that other work can use the threads.
+//
 // It returns an error if mel has another shape, if ctx ends (it is checked between
 // layers), or if a feature is not a number.
-func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
-	return e.EncodeYielding(ctx, mel, func() {})
-}
-
-// EncodeYielding is Encode, but calls yield after every layer so that other work can use the
-// threads.
-func (e *Encoder) EncodeYielding(ctx context.Context, mel *audio.Mel, yield func()) (*Features, error) {
+func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel, yield func()) (*Features, error) {
 	d := e.dims
 	if mel.Bins != d.MelBins || mel.Frames < 2 || mel.Frames > 2*d.AudioPositions || mel.Frames%2 != 0 {
 		return nil, fmt.Errorf("encoder: log-mel: got %d bins × %d frames, want %d × an even number of at most %d",
@@ -127,7 +123,9 @@ func (e *Encoder) EncodeYielding(ctx context.Context, mel *audio.Mel, yield func
 			return nil, err
 		}
 		e.blocks[i].apply(e, w, f.Data)
-		yield()
+		if yield != nil {
+			yield()
+		}
 	}
 	e.norm.Apply(e.pool, f.Data, f.Data, f.Positions)
 	if i := notNumber(f.Data); i >= 0 {

@@ -31,7 +31,7 @@ func TestEncodeGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := e.Encode(t.Context(), mel(spec))
+			f, err := e.Encode(t.Context(), mel(spec), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestEncodeThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		for again := range 2 {
-			got, err := e.Encode(t.Context(), mel(spec))
+			got, err := e.Encode(t.Context(), mel(spec), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +80,12 @@ func TestEncodeErrors(t *testing.T) {
 	}
 	short := mel(spec)
 	short.Frames--
-	if _, err := e.Encode(t.Context(), short); err == nil {
+	if _, err := e.Encode(t.Context(), short, nil); err == nil {
 		t.Error("a window of the wrong length was taken")
 	}
 	broken := mel(spec)
 	broken.Data[3] = float32(math.NaN())
-	if _, err := e.Encode(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "bin 0 of frame 3") {
+	if _, err := e.Encode(t.Context(), broken, nil); err == nil || !strings.Contains(err.Error(), "bin 0 of frame 3") {
 		t.Errorf("a window with NaN: error %v, want one that says where", err)
 	}
 }

@@ -28,7 +28,7 @@ func TestLocateNaN(t *testing.T) {
 			t.Fatal(err)
 		}
 		*tt.weight(e) = float32(math.NaN())
-		if _, err := e.Encode(t.Context(), mel); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := e.Encode(t.Context(), mel, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want one that names %q", err, tt.want)
 		}
 	}

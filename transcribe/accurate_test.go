@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"verity/audio"
-	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -59,9 +58,9 @@ func TestDoubt(t *testing.T) {
 		{"upstream has no such search", -0.6, Options{Strategy: Upstream}, []int{0}, " greedy"},
 	} {
 		var beams []int
-		s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
-			beams = append(beams, o.Search.Beams)
-			if o.Search.Beams == doubtBeams {
+		s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
+			beams = append(beams, o.search.Beams)
+			if o.search.Beams == doubtBeams {
 				return said(tok, 0, " several", 100, -0.55, 0)
 			}
 			return said(tok, 0, " greedy", 100+1000*min(o.SOT, 1), tt.logProb, 0)
@@ -78,7 +77,7 @@ func TestLikeliestStands(t *testing.T) {
 	tok := multilingual(t)
 	for strategy, want := range map[Strategy]float64{Accurate: 0.4, Upstream: 1} {
 		prompted := false
-		s := scripted{tok: tok, decodeAt: func(seek, _ int, o decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(seek, _ int, o decodeOptions) decodedWindow {
 			prompted = prompted || seek > 0 && o.SOT > 0
 			logProb := -2 - float32(math.Abs(float64(o.Sampling.Temperature)-0.4))
 			return said(tok, 0, " one", 1500, logProb, 0)
@@ -120,7 +119,7 @@ func TestLanguageChange(t *testing.T) {
 				}
 				return w.language, w.probability
 			},
-			decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 				for _, l := range tok.Languages() {
 					if l.Token == o.Prompt[o.SOT+1] {
 						got = append(got, l.Code+strings.Repeat("+", min(o.SOT, 1)))
@@ -280,7 +279,7 @@ func TestGaps(t *testing.T) {
 		{provisional, Options{}, true, first, 0},
 	} {
 		windows := 0
-		s := scripted{tok: tok, open: new(atomic.Int32), decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, open: new(atomic.Int32), decodeAt: func(seek, size int, _ decodeOptions) decodedWindow {
 			windows++
 			switch {
 			case seek == 0:

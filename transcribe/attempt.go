@@ -49,10 +49,10 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 			return err
 		}
 	}
-	o, h := r.sessionOptions(w), r.draftSources(w)
+	o := r.decodeOptions(w)
 	var all []attempt
 	for i := range r.t.opt.Temperatures {
-		made, stands, err := r.decodeAt(ctx, w, o, &h, i)
+		made, stands, err := r.decodeAt(ctx, w, &o, i)
 		if err != nil {
 			return err
 		}
@@ -74,17 +74,15 @@ func (r *transcription) decode(ctx context.Context, w *window) error {
 // decodeAt decodes a window at the i-th temperature, and searches for a better text if the first is in doubt. It returns
 // what it made, and the attempt that stands if the gates accept it.
 func (r *transcription) decodeAt(
-	ctx context.Context, w *window, o decoder.SessionOptions, h *draftSources, i int,
+	ctx context.Context, w *window, o *decodeOptions, i int,
 ) (made []attempt, stands attempt, err error) {
-	temperature := r.t.opt.Temperatures[i]
-	o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
-	o.Search = r.t.searchOptions(temperature)
-	first, err := r.decodeOnce(ctx, w, o, h, temperature)
+	o.setTemperature(&r.t.opt, i)
+	first, err := r.decodeOnce(ctx, w, o)
 	if err != nil || i > 0 || !r.t.opt.isDoubtful(first) {
 		return []attempt{first}, first, err
 	}
-	o.Search.Beams = doubtBeams
-	second, err := r.decodeOnce(ctx, w, o, h, temperature)
+	o.search.Beams = doubtBeams
+	second, err := r.decodeOnce(ctx, w, o)
 	if err != nil {
 		return nil, attempt{}, err
 	}
@@ -149,21 +147,19 @@ func (r *transcription) skipped(w *window, a attempt) float64 {
 }
 
 // decodeOnce decodes a window once, and records the attempt.
-func (r *transcription) decodeOnce(
-	ctx context.Context, w *window, o decoder.SessionOptions, h *draftSources, temperature float64,
-) (attempt, error) {
-	began := time.Now()
-	d, err := w.encoded.decode(ctx, o, *h, func(tokens int) { r.reportDecoding(w, tokens) })
+func (r *transcription) decodeOnce(ctx context.Context, w *window, o *decodeOptions) (attempt, error) {
+	began, temperature := time.Now(), r.t.opt.Temperatures[o.Sampling.Attempt]
+	d, err := w.encoded.decode(ctx, *o, func(tokens int) { r.reportDecoding(w, tokens) })
 	if err != nil {
 		return attempt{}, err
 	}
-	h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
+	o.drafts.withoutAssistant = o.drafts.withoutAssistant || d.ProposerErr != nil
 	a := newAttempt(r.t.model.Tokenizer, d, temperature)
 	if a.repeated, err = r.saidRepeatedly(ctx, w, a); err != nil {
 		return attempt{}, err
 	}
 	r.recordAttempt(w, a, time.Since(began))
-	r.log.Debug("decoded", "seek", w.seek, "temperature", temperature, "sequences", o.Search.Size(),
+	r.log.Debug("decoded", "seek", w.seek, "temperature", temperature, "sequences", o.search.Size(),
 		"tokens", len(a.tokens), "avg_logprob", a.logProb, "compression_ratio", a.compression,
 		"no_speech_prob", a.noSpeech, "refused", r.t.opt.mustRetry(a))
 	return a, nil
@@ -188,17 +184,18 @@ func (r *transcription) recordAttempt(w *window, a attempt, took time.Duration) 
 	r.choices.add(w.seek, a.temperature, a.decodedWindow)
 }
 
-// searchOptions returns the search at a temperature.
+// setTemperature sets the i-th temperature, and the search at it.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
-func (t *Transcriber) searchOptions(temperature float64) decoder.SearchOptions {
-	o := decoder.SearchOptions{LengthPenalty: t.opt.LengthPenalty}
+func (o *decodeOptions) setTemperature(from *Options, i int) {
+	temperature := from.Temperatures[i]
+	o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
+	o.search = decoder.SearchOptions{LengthPenalty: from.LengthPenalty}
 	if temperature == 0 {
-		o.Beams, o.Patience = t.opt.BeamSize, t.opt.Patience
+		o.search.Beams, o.search.Patience = from.BeamSize, from.Patience
 	} else {
-		o.Samples = t.opt.BestOf
+		o.search.Samples = from.BestOf
 	}
-	return o
 }
 
 // newAttempt measures a decoded window.

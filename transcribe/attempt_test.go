@@ -78,7 +78,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 				return said(tok, 0, tt.text, 100, tt.logProb, tt.noSpeech)
 			}}
 			tt.opt.Strategy = Upstream
@@ -102,7 +102,7 @@ func TestFallback(t *testing.T) {
 		want   float64
 	}{{0, 0}, {0.4, 0.4}, {2, 1}} {
 		var seen []decoder.Sampling
-		s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 			seen = append(seen, o.Sampling)
 			if o.Sampling.Temperature >= tt.passes {
 				return said(tok, 0, " Hello.", 100, -0.5, 0)

@@ -62,7 +62,7 @@ type chunkScript struct {
 	prompts map[int]string
 }
 
-func (s *chunkScript) decodeAt(seek, size int, o decoder.SessionOptions) decodedWindow {
+func (s *chunkScript) decodeAt(seek, size int, o decodeOptions) decodedWindow {
 	s.mu.Lock()
 	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
 	if len(o.Prompt) > o.SOT+1 {
@@ -170,7 +170,7 @@ func checkChunks(t *testing.T, got *transcript.Transcript, s *chunkScript, chunk
 }
 
 // scriptedChunks returns a Transcriber over a script that tells each window's tokens.
-func scriptedChunks(t *testing.T, o Options, decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
+func scriptedChunks(t *testing.T, o Options, decodeAt func(seek, size int, o decodeOptions) decodedWindow) *Transcriber {
 	t.Helper()
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
@@ -215,7 +215,7 @@ func linesOf(tr *transcript.Transcript) (lines []string) {
 func TestChunksError(t *testing.T) {
 	gone := errors.New("gone")
 	var tok *tokenizer.Tokenizer
-	tr := scriptedChunks(t, Options{Chunked: true, chunks: 4}, func(int, int, decoder.SessionOptions) decodedWindow {
+	tr := scriptedChunks(t, Options{Chunked: true, chunks: 4}, func(int, int, decodeOptions) decodedWindow {
 		return scriptedText(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
 	})
 	tok = tr.model.Tokenizer
@@ -267,7 +267,7 @@ func long(t testing.TB, times int) *audio.Clip {
 func TestNoSpeech(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		tok := multilingual(t)
-		s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(int, int, decodeOptions) decodedWindow {
 			return said(tok, 0, " you", 100, -20, 0.9)
 		}}
 		got := read(t, s, 6500, 3000, Options{Chunked: chunked})

@@ -16,7 +16,6 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/decoder"
 	"verity/internal/testing/needs"
 	"verity/internal/testing/testmodel"
 	"verity/model"
@@ -42,8 +41,8 @@ func (l *tape) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h draftSources, step func(int)) (decodedWindow, error) {
-	d, err := w.encodedWindow.decode(ctx, o, h, step)
+func (w tapedWindow) decode(ctx context.Context, o decodeOptions, step func(int)) (decodedWindow, error) {
+	d, err := w.encodedWindow.decode(ctx, o, step)
 	w.tape.decoded = append(w.tape.decoded, decodedWindow{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
 	return d, err
 }

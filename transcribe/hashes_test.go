@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"verity/assistant"
-	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -16,7 +15,7 @@ func TestProof(t *testing.T) {
 	tok := multilingual(t)
 	up := func(v *float32) { *v = math.Nextafter32(*v, 2) }
 	decode := func(change func(d *decodedWindow, hot bool)) *transcript.Transcript {
-		return read(t, scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+		return read(t, scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 			d := decodedWindow{assistant.Result{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3)}, 0.9}
 			change(&d, o.Sampling.Temperature > 0)
 			return d

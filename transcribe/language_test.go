@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/decoder"
 )
 
 // TestEncodedOnce checks that the window a language is detected in is not encoded
@@ -27,7 +26,7 @@ func TestEncodedOnce(t *testing.T) {
 	} {
 		var encoded []int
 		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(seek, _ int) { encoded = append(encoded, seek) },
-			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.1, 0) }}
+			decodeAt: func(int, int, decodeOptions) decodedWindow { return said(tok, 0, " one", 10, -0.1, 0) }}
 		transcribed(t, s, 2000, 800, Options{Spans: tt.spans, Pad: tt.pad})
 		if !slices.Equal(encoded, tt.want) {
 			t.Errorf("%s: encoded windows at %v, want %v", tt.name, encoded, tt.want)
@@ -64,7 +63,7 @@ func TestFirstSpeech(t *testing.T) {
 				return "de", 0.9
 			}
 			return "nn", 0.6
-		}, decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
+		}, decodeAt: func(seek, size int, _ decodeOptions) decodedWindow {
 			if seek+size > 100*speech {
 				return said(multilingual(t), 0, " ja", 1500, -0.3, 0)
 			}

@@ -28,7 +28,7 @@ type encodedWindow interface {
 	languages(ctx context.Context) ([]float32, error)
 
 	// decode decodes the window once. step receives the number of tokens so far.
-	decode(ctx context.Context, o decoder.SessionOptions, h draftSources, step func(tokens int)) (decodedWindow, error)
+	decode(ctx context.Context, o decodeOptions, step func(tokens int)) (decodedWindow, error)
 
 	// words returns the times of the words of a text within the first frames of the window.
 	// start is the start of the sequence: start-of-transcript, language, task. The times
@@ -40,6 +40,14 @@ type encodedWindow interface {
 
 	// close frees the memory of the window.
 	close()
+}
+
+// decodeOptions say how to decode a window once.
+type decodeOptions struct {
+	decoder.SessionOptions
+	search decoder.SearchOptions
+	stop   func(decoder.Choice) bool // see assistant.Options.Stop
+	drafts draftSources
 }
 
 // draftSources are what may draft while a window is decoded: the model's assistant, and a text
@@ -72,13 +80,13 @@ func (m *Model) encode(
 			step(float64(done) / float64(layers))
 			began = began.Add(time.Since(at))
 		}
-		f, err := m.Encoder.EncodeYielding(ctx, mel, pause)
+		f, err := m.Encoder.Encode(ctx, mel, pause)
 		if err != nil {
 			return err
 		}
 		s.Encode += time.Since(began).Seconds()
 		began = time.Now()
-		if w.cross, err = m.Decoder.CrossYielding(ctx, f, pause); err != nil {
+		if w.cross, err = m.Decoder.Cross(ctx, f, pause); err != nil {
 			return err
 		}
 		s.CrossKV += time.Since(began).Seconds()
@@ -108,29 +116,27 @@ func (w *modelWindow) languages(ctx context.Context) ([]float32, error) {
 }
 
 // decode shares its passes with all windows that are being decoded at the same time.
-func (w *modelWindow) decode(
-	ctx context.Context, o decoder.SessionOptions, h draftSources, step func(tokens int),
-) (decodedWindow, error) {
+func (w *modelWindow) decode(ctx context.Context, o decodeOptions, step func(tokens int)) (decodedWindow, error) {
 	member := w.Batch.Join()
 	defer member.Leave()
 	o.Runner = member
-	if o.Search.Size() > 1 {
+	if o.search.Size() > 1 {
 		return w.decodeSeveral(ctx, o)
 	}
-	s, err := w.Decoder.NewSession(w.cross, o)
+	s, err := w.Decoder.NewSession(w.cross, o.SessionOptions)
 	if err != nil {
 		return decodedWindow{}, err
 	}
 	defer s.Close()
 	var policy assistant.Policy
-	if w.policies != nil && !h.withoutAssistant {
+	if w.policies != nil && !o.drafts.withoutAssistant {
 		policy = w.policies.Get().(assistant.Policy)
 		defer w.policies.Put(policy)
 	}
-	proposer, policy := w.proposer(o, h, policy)
+	proposer, policy := w.proposer(o, policy)
 	verifier, meter := w.verifier(s, proposer, o.Sampling)
 	d, err := assistant.Generate(ctx, verifier, proposer, assistant.Options{
-		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Stop: o.Stop, Progress: step,
+		EOT: w.Tokenizer.EOT, Limit: s.Limit(), Policy: policy, Stop: o.stop, Progress: step,
 		Clock: func() time.Duration { return w.Batch.Busy() - meter.Took() },
 	})
 	if err != nil {
@@ -140,8 +146,8 @@ func (w *modelWindow) decode(
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.RulesTime.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
 	drafts.Compared, drafts.Overlap = meter.Positions, meter.Overlap
-	if h.text != nil {
-		accepted, lost, found := h.text.Counts()
+	if text := o.drafts.text; text != nil {
+		accepted, lost, found := text.Counts()
 		drafts.FromText, drafts.TextLost, drafts.TextFound = accepted, lost, len(found)
 		for _, at := range found {
 			if at < len(d.Marks) {
@@ -153,12 +159,11 @@ func (w *modelWindow) decode(
 }
 
 // proposer returns the proposer of an attempt and its policy. policy is the assistant's; nil without one.
-func (w *modelWindow) proposer(
-	o decoder.SessionOptions, h draftSources, policy assistant.Policy,
-) (assistant.Proposer, assistant.Policy) {
+func (w *modelWindow) proposer(o decodeOptions, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
 	var p assistant.Proposer = assistant.None{}
+	h := o.drafts
 	if !h.withoutAssistant {
-		w.drafts.Begin(o, policy)
+		w.drafts.Begin(o.SessionOptions, policy)
 		p = w.drafts
 	}
 	// Rejection sampling and the overlap meter compare the assistant's probabilities, so the assistant
@@ -179,9 +184,10 @@ func (w *modelWindow) proposer(
 }
 
 // decodeSeveral decodes the window in several sequences. It does not use the assistant.
-func (w *modelWindow) decodeSeveral(ctx context.Context, o decoder.SessionOptions) (decodedWindow, error) {
+func (w *modelWindow) decodeSeveral(ctx context.Context, o decodeOptions) (decodedWindow, error) {
 	began := time.Now()
-	found, err := w.Decoder.Search(ctx, w.cross, o, w.Tokenizer.EOT, 0)
+	o.search.EOT = w.Tokenizer.EOT
+	found, err := w.Decoder.Search(ctx, w.cross, o.SessionOptions, o.search)
 	if err != nil {
 		return decodedWindow{}, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"verity/audio"
 	"verity/audio/vad"
-	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -117,7 +116,7 @@ func TestMultilingualWindows(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		for _, each := range []bool{true, false} {
 			prompted := make(chan string, 10)
-			s := scripted{seed: 3, tok: tok, decodeAt: func(seek, _ int, o decoder.SessionOptions) decodedWindow {
+			s := scripted{seed: 3, tok: tok, decodeAt: func(seek, _ int, o decodeOptions) decodedWindow {
 				prompted <- fmt.Sprint(seek, tok.DecodeWithTimestamps(o.Prompt[o.SOT+1:o.SOT+2]))
 				return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 			}}
@@ -139,7 +138,7 @@ func TestMultilingualWindows(t *testing.T) {
 // Multilingual in each window; a name that the model does not know is an error that says it.
 func TestLanguageAmong(t *testing.T) {
 	tok := multilingual(t)
-	s := scripted{seed: 3, tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+	s := scripted{seed: 3, tok: tok, decodeAt: func(int, int, decodeOptions) decodedWindow {
 		return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 	}}
 	language := func(o Options) string {

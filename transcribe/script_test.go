@@ -73,10 +73,10 @@ func (r ramp) Quietest(from, to, _ int) int { return (from + to) / 2 }
 type scripted struct {
 	seed     int
 	tok      *tokenizer.Tokenizer
-	decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
-	encoded  func(seek, size int)                                         // may be nil
-	language func(seek, size int) (code string, probability float32)      // nil: the goldens' rule
-	open     *atomic.Int32                                                // windows; may be nil
+	decodeAt func(seek, size int, o decodeOptions) decodedWindow     // nil: the goldens' rule
+	encoded  func(seek, size int)                                    // may be nil
+	language func(seek, size int) (code string, probability float32) // nil: the goldens' rule
+	open     *atomic.Int32                                           // windows; may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -126,7 +126,7 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ draftSources, _ func(int)) (decodedWindow, error) {
+func (w scriptedWindow) decode(_ context.Context, o decodeOptions, _ func(int)) (decodedWindow, error) {
 	if w.decodeAt != nil {
 		return w.decodeAt(w.seek, w.size, o), nil
 	}

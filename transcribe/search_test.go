@@ -16,8 +16,8 @@ func TestSearchLadder(t *testing.T) {
 	tok := multilingual(t)
 	alpha := 0.5
 	var got []decoder.SearchOptions
-	s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
-		got = append(got, o.Search)
+	s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
+		got = append(got, o.search)
 		return decodedWindow{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
 	}}
 	transcribed(t, s, 3000, 3000, Options{
@@ -58,7 +58,7 @@ func TestPrefixAndHotwords(t *testing.T) {
 		{"both", Options{Prefix: "Dear", Hotwords: "Verity"}, [2][]tokenizer.Token{cat(start, encode(" Dear")), cat(tok.SOTPrev, encode(" Verity"), text, start)}},
 	} {
 		var got [][]tokenizer.Token
-		s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 			got = append(got, o.Prompt)
 			var d decodedWindow
 			for _, x := range append(append([]tokenizer.Token{tok.TimestampBegin}, text...), tok.TimestampBegin+1500, tok.EOT) {

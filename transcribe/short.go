@@ -47,9 +47,9 @@ func (r *transcription) decodeShort(ctx context.Context, w *window) (stands bool
 			return d.loop || d.sum > shortDoubt && !provisional
 		}
 	}
-	o, h, temperature := r.sessionOptions(w), r.draftSources(w), r.t.opt.Temperatures[0]
-	o.Sampling.Temperature, o.Search, o.Stop = float32(temperature), r.t.searchOptions(temperature), follow()
-	a, err := r.decodeOnce(ctx, w, o, &h, temperature)
+	o := r.decodeOptions(w)
+	o.stop = follow()
+	a, err := r.decodeOnce(ctx, w, &o)
 	if err != nil {
 		return false, err
 	}

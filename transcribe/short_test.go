@@ -38,7 +38,7 @@ func TestShortWindow(t *testing.T) {
 		var short []bool
 		s := scripted{tok: tok, open: new(atomic.Int32), encoded: func(_, size int) { sizes = append(sizes, size) },
 			language: func(int, int) (string, float32) { return "de", tt.language },
-			decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 				_, is := o.Rules[0].(decoder.EndOfSound)
 				if short = append(short, is); is {
 					return tt.first
@@ -112,7 +112,7 @@ func TestShortDoubt(t *testing.T) {
 // TestProvisionalLoop checks that a loop in text that will be replaced is no text, and is not decoded again.
 func TestProvisionalLoop(t *testing.T) {
 	tok, decoded := multilingual(t), 0
-	tr, err := newScripted(scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+	tr, err := newScripted(scripted{tok: tok, decodeAt: func(int, int, decodeOptions) decodedWindow {
 		decoded++
 		return said(tok, 0, " one two six one two six", 90, -0.1, 0)
 	}}, 800, 448, Options{Language: "en"})

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"verity/assistant"
-	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -36,7 +35,7 @@ func TestNoSpecialInText(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			todo := slices.Clone(specials)
 			var mu sync.Mutex // chunks decode at the same time
-			s := scripted{tok: tok, decodeAt: func(_, size int, _ decoder.SessionOptions) decodedWindow {
+			s := scripted{tok: tok, decodeAt: func(_, size int, _ decodeOptions) decodedWindow {
 				mu.Lock()
 				defer mu.Unlock()
 				stamp := func(n int) tokenizer.Token { return tok.TimestampBegin + tokenizer.Token(n) }

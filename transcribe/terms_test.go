@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"verity/decoder"
 	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -84,7 +83,7 @@ func TestTerms(t *testing.T) {
 	tok := multilingual(t)
 	for _, o := range []Options{{}, {WordTimestamps: true}, {Chunked: true, WordTimestamps: true}, {WithoutTimestamps: true}} {
 		var prompts []string
-		s := scripted{seed: 3, tok: tok, decodeAt: func(_, _ int, so decoder.SessionOptions) decodedWindow {
+		s := scripted{seed: 3, tok: tok, decodeAt: func(_, _ int, so decodeOptions) decodedWindow {
 			prompts = append(prompts, tok.Decode(so.Prompt))
 			return scriptedText(tok, 0.0, " one two, three", 15.0, 15.0, " four two five six", 29.0)
 		}}

@@ -170,8 +170,8 @@ func (r *transcription) transcribeWindow(ctx context.Context, w *window) (next *
 	return next, err
 }
 
-// sessionOptions returns how to decode a window, apart from the temperature.
-func (r *transcription) sessionOptions(w *window) decoder.SessionOptions {
+// decodeOptions returns how to decode a window at the first temperature.
+func (r *transcription) decodeOptions(w *window) decodeOptions {
 	room := r.t.promptRoom()
 	previous := r.history.forPrompt(room, r.t.opt.CarryInitialPrompt)
 	if w.retry {
@@ -184,14 +184,16 @@ func (r *transcription) sessionOptions(w *window) decoder.SessionOptions {
 		previous = slices.Concat(hot, tail(previous, room-len(hot)))
 	}
 	prompt, sot := buildPrompt(r.t.model.Tokenizer, previous, start, room)
-	return decoder.SessionOptions{
+	o := decodeOptions{drafts: r.draftSources(w), SessionOptions: decoder.SessionOptions{
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
 		Rules: r.rules(w),
 		Sampling: decoder.Sampling{
 			TopK: r.t.opt.TopK, TopP: r.t.opt.TopP,
 			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: w.seek,
 		},
-	}
+	}}
+	o.setTemperature(&r.t.opt, 0)
+	return o
 }
 
 // maxPromptTemperature is the highest temperature of text in the prompts of later windows.

@@ -9,7 +9,6 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/decoder"
 	"verity/diarize"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -44,7 +43,7 @@ func TestCoverage(t *testing.T) {
 // then.
 func TestStuck(t *testing.T) {
 	tok := multilingual(t)
-	s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(int, int, decodeOptions) decodedWindow {
 		zero := tok.TimestampBegin
 		return decodedWindow{Result: assistant.Result{Choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}}
 	}}
@@ -87,7 +86,7 @@ func TestSpans(t *testing.T) {
 			var got []heard
 			s := scripted{tok: tok,
 				encoded:  func(seek, size int) { got = append(got, heard{seek, size}) },
-				decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
+				decodeAt: func(int, int, decodeOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 			read(t, s, 2000, 800, Options{Spans: tt.spans, Pad: audio.PadMel, Strategy: Upstream})
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("heard %v, want %v %s", got, tt.want, tt.why)
@@ -126,7 +125,7 @@ func TestPrompts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got [][]tokenizer.Token
-			s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 				if o.Prompt[o.SOT] != tok.SOT {
 					t.Errorf("SOT = %d in %v", o.SOT, o.Prompt)
 				}
@@ -147,7 +146,7 @@ func TestEnglishOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(_, _ int, o decodeOptions) decodedWindow {
 		if !slices.Equal(o.Prompt, []tokenizer.Token{tok.SOT}) {
 			t.Errorf("prompt %v, want start-of-transcript alone", o.Prompt)
 		}
@@ -190,7 +189,7 @@ func TestInterrupt(t *testing.T) {
 	tok := multilingual(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(int, int, decodeOptions) decodedWindow {
 		if n++; n == 2 {
 			cancel()
 		}

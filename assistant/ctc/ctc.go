@@ -86,7 +86,7 @@ func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames,
 		}
 		defer func() { <-a.encoding }()
 		began = time.Now()
-		if features, err = a.source.Encode(ctx, w.Mel.WithBins(a.bins)); err != nil {
+		if features, err = a.source.Encode(ctx, w.Mel.WithBins(a.bins), nil); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -74,7 +74,7 @@ func (d *drafter) Begin(o decoder.SessionOptions, p assistant.Policy) {
 	}
 	for i, k := range o.Prompt[min(o.SOT, len(o.Prompt)):] { // a prefix is text of the window
 		if t.IsText(k) || t.IsTimestamp(k) {
-			d.commitAll(o.Prompt[o.SOT+i:][:1])
+			d.Commit(o.Prompt[o.SOT+i:][:1])
 		}
 	}
 }
@@ -102,12 +102,7 @@ func (d *drafter) Close() {
 func (d *drafter) Cost() assistant.Cost { return d.cost }
 
 // Commit aligns the committed tokens with the frames.
-func (d *drafter) Commit(_ context.Context, kept []Token) error {
-	d.commitAll(kept)
-	return nil
-}
-
-func (d *drafter) commitAll(kept []Token) {
+func (d *drafter) Commit(kept []Token) {
 	switch {
 	case d.words == nil:
 	case d.frames == nil:

@@ -41,7 +41,7 @@ func features(d *decoder.Decoder, seed uint64) *encoder.Features {
 
 func cross(t testing.TB, d *decoder.Decoder, seed uint64) *decoder.Cross {
 	t.Helper()
-	c, err := d.Cross(t.Context(), features(d, seed))
+	c, err := d.Cross(t.Context(), features(d, seed), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestBatchErrors(t *testing.T) {
 	d := open(t, nil)
 	f := features(d, 1)
 	f.Data[0] = float32(math.NaN())
-	broken, err := d.Cross(t.Context(), f)
+	broken, err := d.Cross(t.Context(), f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestBatchSharesLogits(t *testing.T) {
 			}
 			kept := []tokenizer.Token{choices[0].Token}
 			text = append(text, kept[0], tokenizer.Token(math.Float32bits(s.LogProb(0, 7))))
-			if err := s.Commit(t.Context(), kept); err != nil {
+			if err := s.Commit(kept); err != nil {
 				t.Error(err)
 			}
 		}

@@ -209,14 +209,14 @@ func (b *bench) mel(ctx context.Context) error {
 func (b *bench) encode(ctx context.Context) error {
 	return repeat(b.Stage, func() error {
 		err := b.time(&b.encodeRuns, func() (err error) {
-			b.features, err = b.encoder.Encode(ctx, b.window)
+			b.features, err = b.encoder.Encode(ctx, b.window, nil)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		return b.time(&b.crossRuns, func() error {
-			cross, err := b.decoder.Cross(ctx, b.features)
+			cross, err := b.decoder.Cross(ctx, b.features, nil)
 			if err == nil {
 				cross.Close()
 			}
@@ -227,7 +227,7 @@ func (b *bench) encode(ctx context.Context) error {
 
 // passes times passes of each number of rows in turn, all after the same tokens.
 func (b *bench) passes(ctx context.Context) error {
-	cross, err := b.decoder.Cross(ctx, b.features)
+	cross, err := b.decoder.Cross(ctx, b.features, nil)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func writeFeatures(ctx context.Context, m *transcribe.Model, t *transcribe.Trans
 	}
 	must.Do(clip.Rewind())
 	spectrogram := must.Get(audio.NewSpectrogram(ctx, clip, audio.Options{Bins: m.Dims.MelBins, Window: 2 * m.Dims.AudioPositions}))
-	encoded := must.Get(m.Encoder.Encode(ctx, must.Get(spectrogram.Window(ctx, 0))))
+	encoded := must.Get(m.Encoder.Encode(ctx, must.Get(spectrogram.Window(ctx, 0)), nil))
 	var b bytes.Buffer
 	for _, v := range encoded.Data {
 		b.Write(binary.LittleEndian.AppendUint16(nil, float16.Fromfloat32(v).Bits()))
