@@ -56,7 +56,7 @@ func TestPageReads(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, x := range [][3]string{
 		{"a.srt", "1\n00:00:01,000 --> 00:00:02,500\nAsk\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","lost":null,"segments":[{"id":0,"seek":0,"start":1,"end":2.5,"text":"Ask\nnot.","tokens":null,"fixed":true`},
-		{"a.srt", "00:00:01,000 --> 00:00:02,500\nAsk\n\n00:00:0x,000 --> 00:00:04,000\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","lost":["The times cannot be read in line 4: what they time is left out."],"segments":[`},
+		{"a.srt", "00:00:01,000 --> 00:00:02,500\nAsk\n\n00:00:0x,000 --> 00:00:04,000\nnot.\n", `200 OK` + "\n" + `{"duration":2.5,"language":"","lost":["Left out, as the time cannot be read: line 4."],"segments":[`},
 		{"a.json", `{"language": "de", "segments": [{"start": 0, "end": 1, "text": "Ja."}]}`, `200 OK` + "\n" + `{"duration":1,"language":"german","lost":null`},
 		{"a.json", `{"text": "Ja."}`, "400 "},
 		{"a.vtt", "Hello", "400 "},

@@ -162,10 +162,10 @@ func lostOf(text string) (lost []string) {
 		}
 	}
 	if len(unread) > 0 {
-		lost = append(lost, "The times cannot be read in "+linesNamed(unread)+": what they time is left out.")
+		lost = append(lost, "Left out, as the time cannot be read: "+linesNamed(unread)+".")
 	}
 	if len(reversed) > 0 {
-		lost = append(lost, "The end is not after the start in "+linesNamed(reversed)+": what they time stands at the end of the one before.")
+		lost = append(lost, "Moved to the end of the one before, as it ends before it starts: "+linesNamed(reversed)+".")
 	}
 	if styles.MatchString(text) {
 		lost = append(lost, "Styles and positions are left out.")

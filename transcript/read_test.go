@@ -78,13 +78,13 @@ func TestOpen(t *testing.T) {
 func TestOpenSaysWhatIsLost(t *testing.T) {
 	const good = "00:00:01,000 --> 00:00:02,000\nA 5 -> 6.\n\n"
 	for _, test := range []struct{ name, text, want string }{
-		{"good.srt", good + "2\n00:00:03,000 --> 00:00:04,000\n--> no\n", "The times cannot be read in line 6: what they time is left out."},
+		{"good.srt", good + "2\n00:00:03,000 --> 00:00:04,000\n--> no\n", "Left out, as the time cannot be read: line 6."},
 		{"bad.srt", good + "2\r\n00:00:0x,000 --> 00:00:04,000\r\nlost\r\n\r\n00:00:05,000 -> 00:00:06,000\nlost\n\n00:00:07 --> 00:00:08\nlost\n",
-			"The times cannot be read in lines 5, 8 and 11: what they time is left out."},
-		{"many.srt", good + strings.Repeat("OO:01 --> 00:02\n--> \n", 5), "The times cannot be read in lines 4, 5, 6, 7, 8, 9 and 4 more: what they time is left out."},
+			"Left out, as the time cannot be read: lines 5, 8 and 11."},
+		{"many.srt", good + strings.Repeat("OO:01 --> 00:02\n--> \n", 5), "Left out, as the time cannot be read: lines 4, 5, 6, 7, 8, 9 and 4 more."},
 		{"back.srt", good + "00:00:09,000 --> 00:00:03,000\n<i>moved</i>\n",
-			"The end is not after the start in line 4: what they time stands at the end of the one before. Styles and positions are left out."},
-		{"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>kept\n\n00:03,000 --> 00:04,000\nlost\n", "The times cannot be read in line 6: what they time is left out."},
+			"Moved to the end of the one before, as it ends before it starts: line 4. Styles and positions are left out."},
+		{"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ann>kept\n\n00:03,000 --> 00:04,000\nlost\n", "Left out, as the time cannot be read: line 6."},
 		{"a.json", `{"segments": [{"start": 1, "end": 2, "text": "In 42 days", "words": [{"word": "In", "start": 1, "end": 1.2}]}, {"start": 5, "end": 4, "text": "so"}]}`,
 			"Segments without times: 1. They stand at the end of the one before. Segments whose words do not fit their text: 1. Their times are estimated."},
 		{"whole.srt", good, ""},

@@ -255,7 +255,7 @@ export const parts = ({open, add, seed, choose, check, looks, words, rows, time,
       // Of several files in one drop, one message says what became of each.
       await put(["worse.json", Buffer.from("[")], ["torn.zip", Buffer.from("PK")], ["half.srt", Buffer.from("1\n00:00:01,000 --> 00:00:02,000\nKept.\n\n2\n00:00:0x,000 --> 00:00:04,000\nLost.\n")]);
       await announced(page, "torn.zip: ");
-      check("one message names each bad file, and what an import lost", /^bad\.json: .*\nworse\.json: There is no .*\ntorn\.zip: This file is damaged\. .*\nhalf\.srt is open\. To hear it, .* The times cannot be read in line 6: what they time is left out\.$/.test(await page.textContent(".toast.bad p")), await page.locator(".toast").allTextContents());
+      check("one message names each bad file, and what an import lost", /^bad\.json: .*\nworse\.json: There is no .*\ntorn\.zip: This file is damaged\. .*\nhalf\.srt is open\. To hear it, .* Left out, as the time cannot be read: line 6\.$/.test(await page.textContent(".toast.bad p")), await page.locator(".toast").allTextContents());
       await looks(page, "bad-files", ["light", "dark"]);
       await page.focus("#jobs .chosen .name");
       await page.keyboard.press("Delete");
