@@ -182,7 +182,7 @@ export function release(job) {
 function finished(job) {
   const show = job.editing ? on.hold(job) : () => on.text(job);
   const took = (performance.now() - job.began) / 1000, {former, fresh, named, apart} = job, voices = new Set((named || []).map(p => p.speaker ?? null)).size, asked = +job.options.speakers;
-  const heard = !named?.length || voices === 1 && !asked && !apart ? "" : (voices > 1 ? voices + " speakers were found" : "one voice was heard") + (asked && asked !== voices ? `, though you gave ${asked}` : "");
+  const heard = !named?.length || voices === 1 && !asked && !apart ? "" : (voices > 1 ? voices + " speakers were found" : "one voice was heard") + (asked && asked !== voices ? `, though you asked for ${asked}` : "");
   if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
   let found = named || fresh || job.paragraphs;
   job.state = "done";
