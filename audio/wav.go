@@ -105,18 +105,24 @@ func (l pcmLayout) isPlain() bool {
 // plain returns a WAV file with nothing but the samples of f, for go-audio/wav, which allocates whatever other
 // chunks claim. The library never seeks.
 func (l pcmLayout) plain(f *file) io.ReadSeeker {
-	align, size := l.blockAlign(), l.frames*int64(l.blockAlign())
-	le := binary.LittleEndian
-	head := le.AppendUint32([]byte("RIFF"), uint32(36+size))
-	head = le.AppendUint32(append(head, "WAVEfmt "...), 16)
-	head = le.AppendUint16(le.AppendUint16(head, tagPCM), uint16(l.channels))
-	head = le.AppendUint32(le.AppendUint32(head, uint32(l.rate)), uint32(l.rate*align))
-	head = le.AppendUint16(le.AppendUint16(head, uint16(align)), uint16(8*l.container))
-	head = le.AppendUint32(append(head, "data"...), uint32(size))
+	size := l.frames * int64(l.blockAlign())
+	head := WAVHeader(l.rate, l.channels, l.container, uint32(size))
 	return struct {
 		io.Reader
 		io.Seeker
 	}{Reader: io.MultiReader(bytes.NewReader(head), io.NewSectionReader(f, l.offset, size))}
+}
+
+// WAVHeader returns the header of a WAV file of integers of width bytes. A size of 1<<32 - 1 stands for sound whose
+// length is not known yet.
+func WAVHeader(rate, channels, width int, size uint32) []byte {
+	frame, le := channels*width, binary.LittleEndian
+	head := le.AppendUint32([]byte("RIFF"), uint32(min(36+uint64(size), math.MaxUint32)))
+	head = le.AppendUint32(append(head, "WAVEfmt "...), 16)
+	head = le.AppendUint16(le.AppendUint16(head, tagPCM), uint16(channels))
+	head = le.AppendUint32(le.AppendUint32(head, uint32(rate)), uint32(rate*frame))
+	head = le.AppendUint16(le.AppendUint16(head, uint16(frame)), uint16(8*width))
+	return le.AppendUint32(append(head, "data"...), size)
 }
 
 // A wavReader decodes blocks of integer samples with go-audio/wav.

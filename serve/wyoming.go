@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"verity/audio"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
@@ -230,17 +231,7 @@ func (x *wyomingConn) startSound(f wyomingFormat) (err error) {
 	if x.sound, err = x.s.uploads.create(x.s.opt.MaxBytes); err != nil {
 		return err
 	}
-	const unknown = 0xffffffff
-	frame, le := f.Width*f.Channels, binary.LittleEndian
-	head := le.AppendUint32([]byte("RIFF"), unknown)
-	head = le.AppendUint32(append(head, "WAVEfmt "...), 16)
-	head = le.AppendUint16(head, 1) // integers
-	head = le.AppendUint16(head, uint16(f.Channels))
-	head = le.AppendUint32(head, uint32(f.Rate))
-	head = le.AppendUint32(head, uint32(f.Rate*frame))
-	head = le.AppendUint16(head, uint16(frame))
-	head = le.AppendUint16(head, uint16(8*f.Width))
-	_, err = x.sound.Write(le.AppendUint32(append(head, "data"...), unknown))
+	_, err = x.sound.Write(audio.WAVHeader(f.Rate, f.Channels, f.Width, math.MaxUint32))
 	return err
 }
 
