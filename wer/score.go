@@ -189,6 +189,14 @@ func (c Counts) Plus(d Counts) Counts {
 	return Counts{c.Hits + d.Hits, c.Subs + d.Subs, c.Dels + d.Dels, c.Ins + d.Ins}
 }
 
+// Sum returns the counts of several texts taken together.
+func Sum(all []Counts) (sum Counts) {
+	for _, c := range all {
+		sum = sum.Plus(c)
+	}
+	return sum
+}
+
 // Errors returns the edit distance: substitutions, deletions and insertions.
 func (c Counts) Errors() int { return c.Subs + c.Dels + c.Ins }
 

@@ -289,7 +289,7 @@ func (t *tally) countErrors() {
 	if c.Scored = len(t.words.Baseline); c.Scored == 0 {
 		return
 	}
-	c.WER = &Pair[Rate]{Rate(sum(t.words.Baseline).Rate()), Rate(sum(t.words.Assisted).Rate())}
+	c.WER = &Pair[Rate]{Rate(wer.Sum(t.words.Baseline).Rate()), Rate(wer.Sum(t.words.Assisted).Rate())}
 	if slices.Equal(t.words.Baseline, t.words.Assisted) {
 		return
 	}
@@ -297,16 +297,9 @@ func (t *tally) countErrors() {
 	c.Change = &change
 }
 
-func sum(all []wer.Counts) (s wer.Counts) {
-	for _, x := range all {
-		s = s.Plus(x)
-	}
-	return s
-}
-
 // changeOf returns the change of the word error rate over some utterances.
 func changeOf(words Pair[[]wer.Counts]) Change {
-	c := Change{Difference: sum(words.Assisted).Rate() - sum(words.Baseline).Rate()}
+	c := Change{Difference: wer.Sum(words.Assisted).Rate() - wer.Sum(words.Baseline).Rate()}
 	if len(words.Baseline) >= fewUtterances {
 		i := wer.Difference(words.Assisted, words.Baseline)
 		c.Interval = &Interval{i.Low, i.High, level}

@@ -238,7 +238,7 @@ func printTable(all []*system, sets []string) {
 	for i, s := range all {
 		fmt.Printf(" %s |", s.name)
 		for _, set := range sets {
-			if sum(s.counts[set]).Ref() > 0 && !strings.HasSuffix(set, "--multilingual") {
+			if wer.Sum(s.counts[set]).Ref() > 0 && !strings.HasSuffix(set, "--multilingual") {
 				pooled[i] = append(pooled[i], s.counts[set]...)
 			}
 		}
@@ -251,10 +251,10 @@ func printTable(all []*system, sets []string) {
 				c, first = pooled[i], pooled[0]
 			}
 			if i == 0 {
-				fmt.Printf("| %s | %d, %d |", set, len(c), sum(c).Ref())
+				fmt.Printf("| %s | %d, %d |", set, len(c), wer.Sum(c).Ref())
 			}
-			fmt.Printf(" %s", cell(sum(c)))
-			if i > 0 && sum(c).Ref() > 0 {
+			fmt.Printf(" %s", cell(wer.Sum(c)))
+			if i > 0 && wer.Sum(c).Ref() > 0 {
 				d := wer.Difference(c, first)
 				fmt.Printf(", %+.2f to %+.2f", 100*d.Low, 100*d.High)
 			}
@@ -271,13 +271,6 @@ func printTable(all []*system, sets []string) {
 		fmt.Printf(" %.0f |", total)
 	}
 	fmt.Println()
-}
-
-func sum(counts []wer.Counts) (c wer.Counts) {
-	for _, x := range counts {
-		c = c.Plus(x)
-	}
-	return c
 }
 
 // cell is the rate with its substitutions, deletions and insertions.
