@@ -3,6 +3,8 @@ package precision
 import (
 	"fmt"
 	"strings"
+
+	"verity/internal/show"
 )
 
 // A Format is how numbers are stored. The zero value is Auto.
@@ -107,7 +109,5 @@ func List() []string {
 
 // Names returns the names of all formats for a sentence, as in "auto, f32 or f16".
 func Names() string {
-	names := List()
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return show.JoinOr(List())
 }

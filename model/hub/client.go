@@ -49,14 +49,7 @@ type Client struct {
 
 // FromEnv returns a client configured by the environment, see the package documentation.
 func FromEnv() *Client {
-	within := func(dir, name string) string { // "" if there is no dir
-		if dir == "" {
-			return ""
-		}
-		return filepath.Join(dir, name)
-	}
-	user, _ := os.UserHomeDir() // none is an error where the cache is needed
-	home := cmp.Or(os.Getenv("HF_HOME"), within(cmp.Or(os.Getenv("XDG_CACHE_HOME"), within(user, ".cache")), "huggingface"))
+	home := cmp.Or(os.Getenv("HF_HOME"), within(userCache(), "huggingface"))
 	c := &Client{
 		Cache:    cmp.Or(os.Getenv("HF_HUB_CACHE"), within(home, "hub")),
 		Endpoint: os.Getenv("HF_ENDPOINT"), Token: os.Getenv("HF_TOKEN"),
@@ -68,6 +61,20 @@ func FromEnv() *Client {
 		}
 	}
 	return c
+}
+
+// userCache returns the directory of the user's caches; "" if there is none.
+func userCache() string {
+	home, _ := os.UserHomeDir() // none is an error where a cache is needed
+	return cmp.Or(os.Getenv("XDG_CACHE_HOME"), within(home, ".cache"))
+}
+
+// within returns what a name in a directory stands for; "" if there is no directory.
+func within(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
 }
 
 // Pull downloads the missing files of the newest version of a model.

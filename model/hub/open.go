@@ -124,12 +124,8 @@ func foreignFiles(repo string) []string {
 		size = "large-v1"
 	}
 	files := []string{filepath.Join(foreignDir, "ggml-"+size+".bin")}
-	cache := os.Getenv("XDG_CACHE_HOME")
-	if home, err := os.UserHomeDir(); err == nil && cache == "" {
-		cache = filepath.Join(home, ".cache")
-	}
-	if cache != "" {
-		files = append(files, filepath.Join(cache, "whisper", size+".pt"))
+	if dir := within(userCache(), "whisper"); dir != "" {
+		files = append(files, filepath.Join(dir, size+".pt"))
 	}
 	return files
 }
