@@ -123,8 +123,7 @@ func (r interruptible) ReadAt(b []byte, at int64) (int, error) {
 
 // refused returns err, without advice to install ffmpeg if that would not help.
 func (in Input) refused(err error) error {
-	var f *FormatError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*FormatError](err); ok {
 		f.forbidden = in.FFmpeg == FFmpegNever || in.CommonFormatsOnly
 	}
 	return err

@@ -115,15 +115,13 @@ func named(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var format *FormatError
-	if errors.As(err, &format) {
+	if format, ok := errors.AsType[*FormatError](err); ok {
 		if format.File == "" {
 			format.File = name
 		}
 		return err
 	}
-	var read *ReadError
-	if errors.As(err, &read) {
+	if _, ok := errors.AsType[*ReadError](err); ok {
 		return err
 	}
 	var path *fs.PathError

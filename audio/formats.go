@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -85,12 +86,8 @@ func isLaterPage(head []byte) bool {
 
 // isQuickTime reports whether head is one of the boxes that files older than MP4 begin with.
 func isQuickTime(head []byte) bool {
-	for _, box := range []string{"moov", "mdat", "wide", "free", "skip", "pnot", "styp"} {
-		if hasAt(head, 4, box) {
-			return true
-		}
-	}
-	return false
+	boxes := []string{"moov", "mdat", "wide", "free", "skip", "pnot", "styp"}
+	return slices.ContainsFunc(boxes, func(box string) bool { return hasAt(head, 4, box) })
 }
 
 // isADTS and isMPEG recognise frames: eleven set bits, then a version, a layer, a bitrate and a sampling rate

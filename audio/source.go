@@ -339,8 +339,7 @@ func (s *source) decode(p packet) (pcm []float64, err error) {
 
 // cause returns the text of a decoder's error, without our prefix.
 func cause(err error) string {
-	var f *FormatError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*FormatError](err); ok {
 		return f.Got
 	}
 	return fmt.Sprint(err)
