@@ -162,6 +162,7 @@ func (p *modelDrafter) encode(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	p.cost.Positions = f.Positions
 	p.cross, err = p.m.Decoder.Cross(ctx, f, nil)
 	return err
 }

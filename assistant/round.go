@@ -36,6 +36,7 @@ type CostReporter interface {
 type Cost struct {
 	decoder.Traffic               // of the passes
 	Opening         time.Duration // time to prepare for the window
+	Positions       int           // of the window that it prepared for
 	Probs           time.Duration // time to keep probabilities, see ProbProposer
 }
 
@@ -183,6 +184,7 @@ func (g *generation) addCost() (opening time.Duration) {
 	}
 	now := g.meter.Cost()
 	opening = now.Opening - g.cost.Opening
+	g.Stats.Drafts.Prepared += now.Positions - g.cost.Positions
 	g.cost = now
 	g.Stats.DraftPasses = transcript.Traffic{Bytes: now.Bytes, Seconds: now.Busy.Seconds()}
 	return opening

@@ -120,6 +120,7 @@ func (t *Transcriber) transcribeWithDraft(
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)
 		s.Drafts.Written += first.Stats.Tokens
+		s.Drafts.Prepared += first.Stats.Windows * t.model.draftModel.Dims.AudioPositions
 		s.Seconds.Add(transcript.Seconds{Draft: took, Opening: took, Decode: took, Total: took})
 	}
 	return tr, err

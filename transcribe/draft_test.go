@@ -2,11 +2,13 @@ package transcribe
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/audio/vad"
 	"verity/internal/testing/testmodel"
@@ -102,6 +104,9 @@ func TestWrittenFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
+	if _, err := Load(t.Context(), target, LoadOptions{SharedWith: plain, Assistant: AssistantOptions{Checkpoint: writer}, MeasureOverlap: true}); !errors.As(err, new(*assistant.MismatchError)) {
+		t.Errorf("a text has no probabilities to measure: got error %v", err)
+	}
 	m, err := Load(t.Context(), target, LoadOptions{SharedWith: plain, Assistant: AssistantOptions{Checkpoint: writer}})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +120,7 @@ func TestWrittenFirst(t *testing.T) {
 		if !sameText(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
 		}
-		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 || got.Stats.Drafts.Written == 0 ||
+		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 || got.Stats.Drafts.Written == 0 || got.Stats.Drafts.Prepared == 0 ||
 			got.Stats.Seconds.Opening <= got.Stats.Seconds.Draft/2 {
 			t.Errorf("%s: nothing was written first: %+v", name, got.Stats)
 		}

@@ -165,7 +165,8 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 		return nil, err
 	}
 	a, err := o.Assistant.load(m, c)
-	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
+	compares := o.Rejection || o.MeasureOverlap // a text has no probabilities to compare
+	if errors.As(err, new(*assistant.MismatchError)) && !compares && o.Assistant.Checkpoint.Has("encoder.") {
 		a = assistant.None{} // it cannot draft token by token, but it can transcribe first
 		m.draftModel, err = Load(ctx, o.Assistant.Checkpoint,
 			LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})

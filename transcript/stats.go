@@ -114,6 +114,7 @@ type Drafts struct {
 
 	PassSeconds []float64 `json:"seconds_by_rows,omitempty"` // of these passes
 
+	Prepared  int `json:"prepared,omitempty"`   // positions of windows that an assistant prepared for
 	Written   int `json:"written,omitempty"`    // tokens of an assistant that transcribed first
 	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
 	TextLost  int `json:"text_lost,omitempty"`  // times that the output no longer matched the text

@@ -73,25 +73,25 @@ func (a *Assistant) Operations(positions int) int {
 	return weights * positions / stride
 }
 
-// runHead runs the head on a window, and first the encoder if the assistant has its own. It returns the time that
-// this takes. Windows are encoded one after another, so that each is timed alone.
-func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {
+// runHead runs the head on a window, and first the encoder if the assistant has its own. It returns what
+// this costs. Windows are encoded one after another, so that each is timed alone.
+func (a *Assistant) runHead(ctx context.Context, w assistant.Window) (f *Frames, cost assistant.Cost, err error) {
 	features := w.Features
 	began := time.Now()
 	if a.source != nil {
 		select {
 		case a.encoding <- struct{}{}:
 		case <-ctx.Done():
-			return nil, 0, context.Cause(ctx)
+			return nil, cost, context.Cause(ctx)
 		}
 		defer func() { <-a.encoding }()
 		began = time.Now()
 		if features, err = a.source.Encode(ctx, w.Mel.WithBins(a.bins), nil); err != nil {
-			return nil, 0, err
+			return nil, cost, err
 		}
 	}
 	f, err = a.head.Run(features, audiblePositions(w.Mel))
-	return f, time.Since(began), err
+	return f, assistant.Cost{Opening: time.Since(began), Positions: features.Positions}, err
 }
 
 // audiblePositions returns the number of the encoder's positions before the silence at the end of a window, where

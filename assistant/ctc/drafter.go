@@ -186,7 +186,7 @@ func (d *drafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token,
 
 // open runs the head on the window.
 func (d *drafter) open(ctx context.Context) (err error) {
-	if d.frames, d.cost.Opening, err = d.a.runHead(ctx, d.window); err != nil {
+	if d.frames, d.cost, err = d.a.runHead(ctx, d.window); err != nil {
 		return err
 	}
 	d.aligner.reset(d.frames)

@@ -174,8 +174,8 @@ type Resources struct {
 	// The operations of drafting a token over those of the model's decoder for one; null if unknown.
 	DraftOperations *float64 `json:"draft_operations"`
 
-	WindowOperations float64 `json:"window_operations,omitempty"` // over the same: of the assistant's encoder, keys and values, or of reading letters
-	WriteOperations  float64 `json:"write_operations,omitempty"`  // over the same: of a token, if the assistant transcribes first
+	PositionOperations float64 `json:"position_operations,omitempty"` // over the same: of preparing for a position, with an encoder, keys and values, or by reading letters
+	WriteOperations    float64 `json:"write_operations,omitempty"`    // over the same: of a token, if the assistant transcribes first
 
 	// The times of passes of 1, 2, 3 … rows over those of one, measured before the run; 0 where it was not.
 	Steps []float64 `json:"steps_by_rows,omitempty"`

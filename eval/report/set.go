@@ -346,7 +346,7 @@ func (s *Set) Score() *Score {
 	}
 	if d := r.Drafting; r.DraftOperations != nil && d.Drafted > 0 {
 		rows := float64(d.Rounds+d.Drafted) + float64(d.Drafted)*(*r.DraftOperations) +
-			float64(r.Work.Windows)*r.WindowOperations + float64(d.Written)*r.WriteOperations
+			float64(d.Prepared)*r.PositionOperations + float64(d.Written)*r.WriteOperations
 		operations := transcript.Ratio(rows, float64(d.Tokens))
 		r.Operations = &operations
 	}

@@ -266,23 +266,23 @@ func (v *variants) matches() (all []eval.Match) {
 func (a *variant) resources() *report.Resources {
 	m, r := a.engine.model.Model, &report.Resources{Memory: a.memory, DraftOperations: new(float64)}
 	_, _, token := bench.Operations(m.Dims)
-	window := func(e *encoder.Encoder) float64 {
-		if e == nil {
-			return 0
+	position := func(e *encoder.Encoder, more float64) float64 {
+		if e != nil {
+			operations, _, _ := bench.Operations(e.Dims())
+			more += operations
 		}
-		encoder, _, _ := bench.Operations(e.Dims())
-		return encoder / token
+		return more / float64(m.Dims.AudioPositions) / token
 	}
 	switch by := m.Assistant.(type) {
 	case *assistant.Model:
 		_, cross, drafted := bench.Operations(by.Decoder.Dims())
-		*r.DraftOperations, r.WindowOperations = drafted/token, window(by.Encoder)+cross/token
+		*r.DraftOperations, r.PositionOperations = drafted/token, position(by.Encoder, cross)
 	case *ctc.Assistant:
-		r.WindowOperations = window(by.Encoder()) + float64(by.Operations(m.Dims.AudioPositions))/token
+		r.PositionOperations = position(by.Encoder(), float64(by.Operations(m.Dims.AudioPositions)))
 	}
 	if first := m.DraftModel(); first != nil {
 		_, cross, written := bench.Operations(first.Dims)
-		r.WindowOperations, r.WriteOperations = window(first.Encoder)+cross/token, written/token
+		r.PositionOperations, r.WriteOperations = position(first.Encoder, cross), written/token
 	}
 	return r
 }
