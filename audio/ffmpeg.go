@@ -248,7 +248,7 @@ func (l *ffmpegLog) add(line string) {
 
 // String returns the errors as one line without control characters.
 func (l *ffmpegLog) String() string {
-	text := strings.ToValidUTF8(strings.Join(l.errors, " "), "?")
+	text := strings.ToValidUTF8(strings.Join(l.errors, "; "), "?")
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	return strings.Join(words, " ")
 }

@@ -246,7 +246,7 @@ func addKeywords(terms []transcribe.Term, keywords []string) ([]transcribe.Term,
 			return nil, err
 		}
 		if terms = append(terms, term); len(terms) > maxKeywords {
-			return nil, fmt.Errorf("got more than %d keywords", maxKeywords)
+			return nil, fmt.Errorf("got more than %d keywords: send those that matter most", maxKeywords)
 		}
 	}
 	return terms, nil

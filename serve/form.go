@@ -146,7 +146,7 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 		case err != nil:
 			return s.formError(err)
 		case n == maxParts:
-			return badRequest("", "The form has more than %d parts.", maxParts)
+			return badRequest("", "The form has more than %d parts: send fewer.", maxParts)
 		case part.FormName() == "":
 			return badRequest("", "The header of a part has no name that can be read: Content-Disposition: %.200q.",
 				part.Header.Get("Content-Disposition"))
@@ -208,7 +208,7 @@ func (s *Server) formError(err error) error {
 			"The form has more than %s: %s", mebibytes(large.Limit), smallerFile)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return clientError(http.StatusRequestTimeout, "", "request_timeout",
-			"The upload took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+			"The upload took longer than %s: send a smaller file, such as Opus or MP3, or ask the operator for more (timeout).", span(s.opt.Timeout))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return badRequest("", "The form is cut off, or its boundary is not the one of the header Content-Type.")
 	}
@@ -228,7 +228,7 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	case len(value) > limit && s.setterOf(q, name) == nil:
 		return badRequest(name, "There is no field %s. The part named %s holds the sound.", name, q.api.file)
 	case len(value) > limit:
-		return badRequest(name, "%s: more than %d bytes", name, limit)
+		return badRequest(name, "%s: more than %d bytes: send less", name, limit)
 	case len(value) == 0:
 		return nil
 	}

@@ -248,10 +248,10 @@ func (s *Server) problemOf(err error) *problem {
 		return p
 	case errors.Is(err, audio.ErrTooLong):
 		return clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
-			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
+			"The audio is longer than %s: split it, or ask the operator for more (max-audio).", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
 		return serverError(http.StatusServiceUnavailable,
-			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+			"The request took longer than %s: send a shorter file, or ask the operator for more (timeout).", span(s.opt.Timeout))
 	case isOtherText:
 		return badRequest("align", "align: %v", otherText)
 	case otherTrack:

@@ -214,7 +214,7 @@ func (x *session) watch(ctx context.Context) {
 	case <-x.s.draining.Done():
 		x.end(errors.New("the server is shutting down"))
 	case <-time.After(longest):
-		x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(longest)))
+		x.end(fmt.Errorf("the session is longer than %s: open another one, or ask the operator for more (max-audio)", span(longest)))
 	}
 }
 

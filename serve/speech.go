@@ -126,7 +126,9 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	}
 	s.metrics.addTranscript(s.opt.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
-	found = append(found, clip.Warnings()...)
+	if found = append(found, clip.Warnings()...); strings.TrimSpace(tr.Text) == "" {
+		found = append(found, "no speech was found")
+	}
 	for _, g := range tr.Gaps {
 		found = append(found, fmt.Sprintf("speech from %.1f to %.1f s has no words", g.Start, g.End))
 	}

@@ -8,8 +8,8 @@ import (
 // Nearest returns up to three candidates that a misspelt word may mean, the likeliest first:
 // the word is their beginning, or differs from them by few edits.
 func Nearest(word string, candidates []string) (near []string) {
-	const most = 2 // edits; one in a short word
-	limit := min(most, max(1, len(word)/3))
+	const most = 2 // edits; one in a short word, none in a letter
+	limit := min(most, max(min(1, len(word)-1), len(word)/3))
 	edits := map[string]int{}
 	for _, c := range candidates {
 		n := Count(Characters(nil, word), Characters(nil, c)).Errors()

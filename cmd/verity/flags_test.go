@@ -77,7 +77,8 @@ func TestOtherPrograms(t *testing.T) {
 		"-mc 9 --hf_token=x --device cuda -l en --foo=1": "no flags -mc (want -1 or 0; leave it out: context is not limited), " +
 			"--device (want auto or cpu; leave it out: Verity computes on processors alone), --foo\n",
 		"-f some.wav --min_speakers 2 --diarize -ot 0 -d 0 -ac 0": "", "--max_speakers 0": "--speakers 1-0: want one, channels, voice", "-osrt": "-osrt prints here", "-f flag": "want txt",
-		"--diarize --max_speakers 3 --": "",
+		"--diarize --max_speakers 3 --": "", "-di -nf -tpi 0.2 --suppress_numerals -pr": "", "-vspd 250 -vo 0.1": "no flags -vspd, -vo (leave it out: only --vad",
+		"-model base": "transcribe: -model: write --model\n", "-lang=en": "-lang: write --language\n", "—vad": "write two hyphens", "--vad no": "", "-c 1 --capture 1": "no flags -c, --capture (pipe it in, as arecord", "--step 9": "--step: leave it out",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)
 		if want == "" && !strings.Contains(stderr, "nope.wav: there is no such sound file") || !strings.Contains(stderr, want) {
@@ -112,7 +113,7 @@ func TestValueAfterSpace(t *testing.T) {
 		"--condition_on_previous_text false":      "transcribe --condition_on_previous_text=false",
 		"--vad_filter TRUE --word_timestamps off": "transcribe --vad_filter=TRUE --word_timestamps=off",
 		"--vad on":                           "transcribe --vad on", // a file
-		"--vad maybe -l en --progress never": "transcribe --vad maybe -l en --progress=never",
+		"--vad maybe -l en --progress never": "transcribe --vad=maybe -l en --progress=never",
 		"-- --vad off":                       "transcribe -- --vad off",
 		"serve --check true":                 "serve --check=true",
 		"--max_len 20 -sow a.wav --compute_type INT8": "transcribe --max-line-width=20 --max-line-count=1 a.wav --precision=int8",
@@ -121,6 +122,9 @@ func TestValueAfterSpace(t *testing.T) {
 		"--duration=250 a.wav --offset_t 0": "transcribe --clip-timestamps=0,0.25 a.wav",
 		"-ot 90000 a.wav -d 0":              "transcribe --clip-timestamps=90 a.wav",
 		"-ot 1s a.wav":                      "transcribe --clip-timestamps=1s, a.wav",
+		"-di -f -":                          "transcribe --speakers=channels -",
+		"--verbose True a.wav":              "transcribe --timestamps a.wav",
+		"--verbose True a.wav -f srt":       "transcribe a.wav -f srt",
 		"serve --host 0.0.0.0 --port 8080 -t 4 -fa --convert": "serve --listen=0.0.0.0:8080 --t 4",
 		"serve --port=80":      "serve --listen=127.0.0.1:80",
 		"serve --host ::1 -tr": "serve --listen=[::1]:8000 -tr",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -19,6 +20,7 @@ import (
 	"verity/cmd/internal/models"
 	"verity/cmd/internal/serving"
 	"verity/cmd/internal/text"
+	"verity/internal/input"
 )
 
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
@@ -56,7 +58,7 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
 	if err == nil && out.err != nil {
-		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
+		err = fmt.Errorf("writing to standard output: %w", input.Cause(out.err)) // help, for example
 	}
 	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))
 }
@@ -111,6 +113,7 @@ func newRoot(e cli.Env) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetGlobalNormalizationFunc(cli.Normalize)
 	root.SetOut(e.Out) // completionCommand remembers it
+	root.SetVersionTemplate(versionLine())
 	for _, g := range []struct {
 		title    string
 		commands []*cobra.Command
@@ -144,6 +147,9 @@ func withCommand(root *cobra.Command, args []string) []string {
 		return args
 	}
 	first := args[0]
+	if first == "-help" || first == "-version" { // as ffmpeg has them
+		return append([]string{"-" + first}, args[1:]...)
+	}
 	isCommand := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == first })
 	_, err := os.Stat(first)
 	_, piped := cli.Stdin(first)
@@ -156,7 +162,11 @@ func withCommand(root *cobra.Command, args []string) []string {
 
 func versionCommand(e cli.Env) *cobra.Command {
 	return cli.New("version", "Print the version", "", func(context.Context, []string) error {
-		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", cli.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := io.WriteString(e.Out, versionLine())
 		return err
 	})
+}
+
+func versionLine() string {
+	return fmt.Sprintf("verity %s %s %s/%s\n", cli.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -23,10 +23,11 @@ func helpCommand(root *cobra.Command) {
 		if err != nil {
 			return cli.UsageError{Err: err}
 		}
-		if err := cli.NoArgs(of, rest); err != nil {
+		if len(rest) > 0 && of.HasSubCommands() {
+			_, err := cli.UnknownCommand(of, rest[0])
 			return err
 		}
-		return of.Help()
+		return cmp.Or(cli.NoArgs(of, rest), of.Help())
 	}
 }
 

@@ -65,7 +65,7 @@ func TestServeCheck(t *testing.T) {
 		{"--listen", secure.Listener.Addr().String(), 0, ""},
 		{"--listen", l.Addr().String(), 1, "another program listens there"},
 		{"--metrics", l.Addr().String(), 1, "another program listens there"},
-		{"--metrics", "192.0.2.1:9000", 2, "--metrics 192.0.2.1:9000: cannot assign requested address; want an address of this machine"},
+		{"--metrics", "192.0.2.1:9000", 2, "--metrics 192.0.2.1:9000: this machine has no such address; want one that it has"},
 		{"--queue", "1", 0, ""},
 		{"--metrics", ":9000", 0, "anyone who can reach this machine can read the metrics"},
 		{"--api-key-file", empty, 2, "there is no key in it"},
@@ -93,7 +93,7 @@ func TestServeListen(t *testing.T) {
 		address, want string
 		status        int
 	}{
-		{l.Addr().String(), "another program listens there, perhaps verity serve: stop it, or use another address", 1},
+		{l.Addr().String(), "another program listens there: stop it, or use another address", 1},
 		{strings.TrimPrefix(verity.URL, "http://"), "Verity runs there already: open " + verity.URL + ", or use another address", 1},
 		{"127.0.0.1:99999", "the port must be from 0 to 65535", 2},
 	} {

@@ -54,5 +54,5 @@ func namingVariable(c *cobra.Command, err error) error {
 	if f == nil || f.Changed || f.Annotations[cli.FromKey] == nil {
 		return err
 	}
-	return fmt.Errorf("%w; --%s comes from %s", err, name, f.Annotations[cli.FromKey][0])
+	return fmt.Errorf("%w (--%s comes from %s)", err, name, f.Annotations[cli.FromKey][0])
 }

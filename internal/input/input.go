@@ -8,6 +8,7 @@
 //	Text(b)                    a text without a byte order mark
 //	Lines(text)                the lines that are not empty or comments
 //	JSON(b, err)               an error with the line and the column
+//	Cause(err)                 what an error of the system says, without the call
 //
 // Only regular files are opened, and their type is checked first, since a FIFO or a device might
 // never open or never end. Errors do not name the file; callers add it.
@@ -23,8 +24,10 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -111,16 +114,41 @@ func Cause(err error) error {
 		err = p.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return noFile{err}
+		return reworded{"there is no such file", err}
 	}
 	return err
 }
 
-// noFile is fs.ErrNotExist in the words of this program.
-type noFile struct{ cause error }
+// A reworded error is its cause in the words of this program.
+type reworded struct {
+	text  string
+	cause error
+}
 
-func (noFile) Error() string   { return "there is no such file" }
-func (e noFile) Unwrap() error { return e.cause }
+func (e reworded) Error() string { return e.text }
+func (e reworded) Unwrap() error { return e.cause }
+
+// NetworkCause returns the cause of an error of the network without the call, the addresses and the server of names.
+func NetworkCause(err error) error {
+	for cause, text := range map[error]string{
+		syscall.ECONNREFUSED: "nothing listens at that port", syscall.ECONNRESET: "the connection was cut",
+		syscall.ENOENT: "there is no such directory", io.ErrUnexpectedEOF: "the connection was cut", io.EOF: "the connection was cut",
+	} {
+		if errors.Is(err, cause) {
+			return reworded{text, err}
+		}
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return reworded{"no host of that name is found", err}
+	}
+	if call, ok := errors.AsType[*net.OpError](err); ok {
+		err = call.Err
+	}
+	if system, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = system.Err
+	}
+	return err
+}
 
 // JSON returns an error of package encoding/json about b with the place of a wrong character.
 func JSON(b []byte, err error) error {

@@ -31,6 +31,8 @@ func MakeDir(name string) (undo func(), err error) {
 		err = errors.New("it is a file, or below one; name another")
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("the directory cannot be made; name another")
+	} else if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: the directory cannot be made; name another", fs.ErrPermission)
 	}
 	if err != nil {
 		undo()

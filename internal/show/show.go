@@ -106,10 +106,10 @@ func Digits(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// Name spells a name on one line: unchanged, or quoted with escapes if a terminal would
+// Name spells a name on one line: unchanged, or quoted with escapes if it is empty or a terminal would
 // interpret a part of it.
 func Name(s string) string {
-	if strings.ContainsFunc(s, unsafe) || strings.ToValidUTF8(s, "") != s {
+	if s == "" || strings.ContainsFunc(s, unsafe) || strings.ToValidUTF8(s, "") != s {
 		return strconv.Quote(s)
 	}
 	return s

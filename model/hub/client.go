@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -322,18 +321,9 @@ func (c *Client) unreached(err error) error {
 	if request := new(url.Error); errors.As(err, &request) {
 		err = request.Err // without the address, which may hold a password
 	}
-	if dns := new(net.DNSError); errors.As(err, &dns) {
-		err = &lookupError{dns} // without the server of names
-	}
-	return fmt.Errorf("%s %w: %w; check the network, the proxy and HF_ENDPOINT, or copy the model here and name its directory",
-		c.hub(), errUnreached, err)
+	return fmt.Errorf("%s %w: %w; check the network, the proxy and HF_ENDPOINT, or copy the files here and name their directory",
+		c.hub(), errUnreached, input.NetworkCause(err))
 }
-
-// A lookupError is that of a host without an address, in a few words.
-type lookupError struct{ cause *net.DNSError }
-
-func (e *lookupError) Error() string { return e.cause.Err }
-func (e *lookupError) Unwrap() error { return e.cause }
 
 // status returns an error that explains a refusal.
 func (c *Client) status(code int) error {
@@ -342,7 +332,7 @@ func (c *Client) status(code int) error {
 	case code < 400:
 		return nil
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return fmt.Errorf("%w (status %d): set HF_TOKEN to one that may read the model, or check the name", ErrToken, code)
+		return fmt.Errorf("%w (status %d): set HF_TOKEN to one that may read it, or check the name", ErrToken, code)
 	case code == http.StatusNotFound:
 		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, code)
 	case code == http.StatusTooManyRequests:

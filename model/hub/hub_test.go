@@ -345,7 +345,7 @@ func TestMessages(t *testing.T) {
 			c.Endpoint = h.URL
 		}, nil, "certificate"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://127.0.0.1:1" }, nil,
-			"; check the network, the proxy and HF_ENDPOINT, or copy the model here and name its directory"},
+			"; check the network, the proxy and HF_ENDPOINT, or copy the files here and name their directory"},
 	} {
 		h := newHub(t)
 		c := h.client(t)

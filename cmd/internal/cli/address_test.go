@@ -32,7 +32,7 @@ func TestAddress(t *testing.T) {
 	for path, problem := range map[string]string{
 		"/a/talk.flac": "", "/moved": "",
 		"/none": "answers 404", "/round": "stopped after 10 redirects", "/file": `unsupported protocol scheme "file"`,
-		"/page": "is a web page", "/cut": "unexpected EOF",
+		"/page": "is a web page", "/cut": "the connection was cut; try again",
 	} {
 		address := "HTTP" + strings.TrimPrefix(server.URL, "http") + path
 		open := func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), Env{}, address) }

@@ -126,24 +126,31 @@ func NoArgs(c *cobra.Command, args []string) error {
 		}
 		return Usagef("takes no arguments: got %q%s", args[0], hint)
 	}
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-		if slices.Contains(sub.SuggestFor, args[0]) {
-			return Usagef("there is no command %q%s", args[0], DidYouMean([]string{sub.Name()}))
-		}
-	}
-	switch near := wer.Nearest(args[0], names); {
-	case len(near) > 0:
-		return Usagef("there is no command %q%s", args[0], DidYouMean(near))
-	case c.HasParent():
-		return Usagef("there is no command %q; want %s", args[0], show.JoinOr(names))
-	}
 	name := strings.Join(args, " ")
+	if near, err := UnknownCommand(c, args[0]); near || c.HasParent() {
+		return err
+	}
 	if _, err := os.Stat(name); err == nil {
 		return Usagef("there is no file %q; did you mean %q, in quotes?", args[0], name)
 	}
 	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
+}
+
+// UnknownCommand returns the error of a word that is no command under c, and whether it is like one.
+func UnknownCommand(c *cobra.Command, word string) (near bool, err error) {
+	var names, meant []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+		if slices.Contains(sub.SuggestFor, word) {
+			meant = []string{sub.Name()}
+		}
+	}
+	if meant = append(meant, wer.Nearest(word, names)...); len(meant) > 0 {
+		return true, Usagef("there is no command %q%s", word, DidYouMean(meant))
+	}
+	return false, Usagef("there is no command %q; want %s", word, show.JoinOr(names))
 }
 
 // OneArg returns a check for exactly one argument.

@@ -54,17 +54,19 @@ func optionOf(f *pflag.Flag) *Option {
 	return nil
 }
 
-// isValue reports whether the argument after a flag that may stand alone is its value: it would be a valid one, and no
-// file has that name.
+// isValue reports whether the argument after a flag that may stand alone is its value: it would be a valid one, or is no
+// name of a sound, and no file has that name.
 func isValue(flags *pflag.FlagSet, flag, arg string) bool {
 	name, long := strings.CutPrefix(flag, "--")
 	f := flags.Lookup(name)
 	if !long || f == nil || f.NoOptDefVal == "" || optionOf(f) == nil {
 		return false
 	}
-	_, invalid := optionOf(f).Parse(arg)
+	o := optionOf(f)
+	_, invalid := o.Parse(arg)
 	_, err := os.Stat(arg)
-	return invalid == nil && err != nil
+	isWord := o.Kind != Switch && !strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, `./\:*`) // a wrong value rather than a file
+	return (invalid == nil || isWord) && err != nil
 }
 
 // NewFlag returns the flag of an option. Its values are passed to set.

@@ -18,6 +18,7 @@ import (
 const (
 	GroupKey = "verity_group" // the heading of the flag in help
 	FromKey  = "verity_from"  // the environment variable that its default comes from
+	AskedKey = "verity_asked" // another program's flag that stands for it
 	manyKey  = "verity_many"  // it may be given more than once
 )
 
@@ -44,16 +45,13 @@ func AddFlags(c *cobra.Command, register ...func(*pflag.FlagSet)) *pflag.FlagSet
 	return added
 }
 
-// Titled puts flags that are not in the table of options under a heading.
-func Titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
-	return func(f *pflag.FlagSet) {
-		register(f)
-		f.VisitAll(func(flag *pflag.Flag) {
-			if flag.Annotations[GroupKey] == nil {
-				Must(f.SetAnnotation(flag.Name, GroupKey, []string{title}))
-			}
-		})
-	}
+// Title puts those flags of a set that have no heading, since they are not in the table of options, under one.
+func Title(f *pflag.FlagSet, title string) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Annotations[GroupKey] == nil {
+			Must(f.SetAnnotation(flag.Name, GroupKey, []string{title}))
+		}
+	})
 }
 
 // shortHelp is the hidden flag -h.
@@ -194,6 +192,9 @@ func shortMeaning(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	for _, end := range []string{"\n", ". ", "; ", ": "} {
 		text, _, _ = strings.Cut(text, end)
+	}
+	if open := strings.LastIndex(text, " ("); open > strings.LastIndex(text, ")") {
+		text = text[:open] // the clause ended inside
 	}
 	return text
 }

@@ -234,7 +234,7 @@ func checkLanguage(text string) error {
 			for _, l := range tokenizer.KnownLanguages() {
 				names = append(names, strings.ToLower(l.Name))
 			}
-			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s; verity info lists them",
+			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s; verity info lists them%s",
 				gotPart(one, text), nearest(one, names))
 		}
 	}

@@ -131,9 +131,9 @@ func (o *Option) parse(text string) (v Value, err error) {
 	}
 	if o.Kind == Switch || o.BareValue != "" { // all the words for on and off; the last choice is off or never
 		switch strings.ToLower(text) {
-		case "true", "on":
+		case "true", "on", "yes":
 			text = cmp.Or(o.BareValue, "true")
-		case "false", "off":
+		case "false", "off", "no":
 			text = append([]string{"false"}, o.Choices...)[len(o.Choices)]
 		}
 		v.Text = text
@@ -184,13 +184,14 @@ func (o *Option) parseNumber(text string) (v Value, err error) {
 	// NaN fails these comparisons.
 	inside := v.Number >= o.Min && v.Number <= o.Max && !(o.Above && v.Number == o.Min)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(v.Number) {
-		switch o.Kind {
-		case Whole:
-			return v, errors.New("want a whole number " + o.Range())
-		case Time:
-			return v, errors.New("want a time with its unit, such as 90s, 10m or 1h30m")
+		want := map[Kind]string{Whole: "a whole number ", Real: "a number "}[o.Kind] + o.Range()
+		switch {
+		case o.Kind == Time:
+			want = "a time with its unit, such as 90s, 10m or 1h30m"
+		case slices.Contains(units, o.Arg) && strings.ContainsAny(text[:min(len(text), 1)], "0123456789"): // 5MB
+			want += "; the number alone, without a unit"
 		}
-		return v, errors.New("want a number " + o.Range())
+		return v, errors.New("want " + want)
 	}
 	if err != nil || !inside {
 		return v, rangeError("must be " + o.Range())
@@ -212,6 +213,9 @@ func nearest(word string, words []string) string {
 	return DidYouMean(near)
 }
 
+// units are names of values in help that are units of numbers.
+var units = []string{"seconds", "ms", "MiB"}
+
 // Range describes the accepted numbers; it is empty for other kinds of options.
 func (o *Option) Range() string {
 	if o.Kind != Whole && o.Kind != Real && o.Kind != Time {
@@ -222,7 +226,7 @@ func (o *Option) Range() string {
 		format = "above %s, up to %s"
 	}
 	text := fmt.Sprintf(format, o.format(o.Min), o.format(o.Max))
-	if slices.Contains([]string{"seconds", "ms", "MiB"}, o.Arg) {
+	if slices.Contains(units, o.Arg) {
 		text += " " + o.Arg
 	}
 	if o.None {

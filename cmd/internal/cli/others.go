@@ -19,13 +19,19 @@ import (
 // Translate puts Verity's flags in place of those of other programs among the arguments of a command, and an equals sign
 // between a flag that may stand alone and its value.
 func Translate(c *cobra.Command, args []string) (out []string) {
-	var printed string // a flag for a format
+	format := c.Flags().Lookup("output-format")
+	isOutput := func(arg string) bool {
+		return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--output")
+	}
+	printsText := c.Flags().Lookup("timestamps") != nil && !slices.ContainsFunc(args, isOutput)
 	for len(args) > 0 && args[0] != "--" {
-		if formatOf(args[0]) != "" {
-			printed = args[0]
+		if formatOf(args[0]) != "" && format != nil {
+			format.Annotations[AskedKey] = args[:1]
 		}
 		ours, n := translated(c, args)
 		switch last := len(out) - 1; {
+		case printsText && strings.EqualFold(strings.Join(args[:n], "="), "--verbose=true"): // whisper prints times then
+			out = append(out, "--timestamps")
 		case n > 0:
 			out = append(out, ours...)
 		case last >= 0 && isValue(c.Flags(), out[last], args[0]):
@@ -37,10 +43,6 @@ func Translate(c *cobra.Command, args []string) (out []string) {
 	}
 	if out = append(out, args...); isReader(c) {
 		out = join(out)
-	}
-	isDirectory := func(arg string) bool { return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "--output-dir") }
-	if printed != "" && !slices.ContainsFunc(out, isDirectory) {
-		fmt.Fprintf(c.ErrOrStderr(), "verity: %s prints here, and -o DIRECTORY writes files\n", printed)
 	}
 	return out
 }
@@ -74,7 +76,7 @@ var formatFlags = map[string]string{
 }
 
 // isSound reports whether the value of -f is the path of a recording. A format is none, whatever directories there are.
-func isSound(value string) bool { return strings.ContainsAny(value, `./\`) }
+func isSound(value string) bool { return value == "-" || strings.ContainsAny(value, `./\`) }
 
 // others are flags of whisper, whisper.cpp, faster-whisper, whisperX and their servers, alone or with a value (* is any), under
 // what stands for them here: our flags, which begin with hyphens (DIRECTORY and NAME are the parts of a path; for [0] and [1], see
@@ -88,7 +90,8 @@ var others = byName(map[string]string{
 		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
 		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
 		"-et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01 " +
-		"convert -nc no-context -nlp no-language-probabilities inference-path=/inference inference-path=/v1/audio/transcriptions",
+		"convert -nc no-context -nlp no-language-probabilities inference-path=/inference inference-path=/v1/audio/transcriptions " +
+		"-tpi=0.2 -tpi=0.20 temperature-inc=0.2 temperature-inc=0.20 -pr print-realtime",
 
 	"--audio-context=all":                      "-ac=0 audio-ctx=0",
 	"--clip-timestamps[0]=*":                   "-ot=* offset-t=*",
@@ -105,7 +108,9 @@ var others = byName(map[string]string{
 	"--progress=always":                        "-pp",
 	"--speakers[0]=*":                          "min-speakers=*",
 	"--speakers[1]=*":                          "max-speakers=*",
+	"--speakers=channels":                      "-di",
 	"--speakers=voice":                         "diarize tinydiarize -tdrz",
+	"--suppress-expression=.*[0-9%$£].*":       "suppress-numerals",
 	"--task=translate":                         "-tr translate",
 	"--temperature-increment-on-fallback=none": "-nf no-fallback",
 
@@ -129,8 +134,10 @@ var others = byName(map[string]string{
 		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
 	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
 	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
-	"use verity listen":                          "live-input-device live-transcribe live-volume-threshold",
-	"leave it out: paths and the page are fixed": "inference-path request-path public", "set TMPDIR instead": "tmp-dir",
+	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
+	"pipe it in, as arecord -D hw:1 -t raw -fS16_LE -r 16000 | verity listen raw:16000": "capture",
+	"leave it out: words are confirmed as soon as two passes agree":                     "step length keep keep-context -kc",
+	"leave it out: paths and the page are fixed":                                        "inference-path request-path public", "set TMPDIR instead": "tmp-dir",
 })
 
 // byName turns a table of names around: from each name to its row.

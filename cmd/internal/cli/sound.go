@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
+	"verity/internal/input"
 	"verity/internal/show"
 	"verity/transcribe"
 	"verity/wer"
@@ -138,13 +139,16 @@ func soundsLike(name string) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
+	stem := func(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+	var names, stems []string
 	for _, e := range entries[:min(len(entries), 1000)] {
 		if audio.HasEnding(e.Name()) {
-			names = append(names, e.Name())
+			names, stems = append(names, e.Name()), append(stems, stem(e.Name()))
 		}
 	}
-	return wer.Nearest(base, names)
+	near := wer.Nearest(stem(base), stems) // all endings are alike
+	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(near, stem(name)) })
+	return names[:min(len(names), 3)]
 }
 
 // isPipe reports whether r is neither a file nor a directory.
@@ -162,10 +166,10 @@ const (
 	downloadStall   = 30 * time.Second // without a byte until a download is given up
 )
 
-// IsAddress reports whether the name of a sound file is an address on the web.
+// IsAddress reports whether the name of a sound file is an address, of which only those on the web can be read.
 func IsAddress(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
-	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+	return ok && scheme != "" && !strings.ContainsAny(scheme, `./\`)
 }
 
 // download reads the sound file at an address into a temporary file.
@@ -175,20 +179,17 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	stall := time.AfterFunc(downloadStall, func() { cancel(fmt.Errorf("no byte came in %v", downloadStall)) })
 	defer stall.Stop()
 	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no address: %w", show.Name(address), err)
+	if err != nil || !slices.Contains([]string{"http", "https"}, request.URL.Scheme) || request.URL.Host == "" {
+		return nil, Usagef("%s: want the path of a file, or an address that begins with http:// or https:// and a host", show.Name(address))
 	}
 	name := request.URL.Redacted()
 	failed := func(err error) error {
-		if cause := context.Cause(loading); cause != nil {
-			err = cause
-		}
-		return fmt.Errorf("%s: %w", show.Name(name), err)
+		return fmt.Errorf("%s: %w", show.Name(name), input.NetworkCause(cmp.Or(context.Cause(loading), err)))
 	}
 	// Package net/http follows ten redirects, and only to http and https.
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, failed(fmt.Errorf("%w; check the address and the network", errors.Unwrap(err))) // *url.Error repeats the address
+		return nil, fmt.Errorf("%w; check the address and the network", failed(errors.Unwrap(err))) // *url.Error repeats the address
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -213,9 +214,12 @@ type download struct {
 
 func (d *download) Read(b []byte) (int, error) {
 	n, err := d.body.Read(b)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w; try again", input.NetworkCause(err))
+	}
 	d.stall.Reset(downloadStall)
 	if d.left -= int64(n); d.left < 0 {
-		return 0, fmt.Errorf("more than %d GiB", largestDownload>>30)
+		return 0, fmt.Errorf("more than %d GiB: download it with another program, and name the file", largestDownload>>30)
 	}
 	return n, err
 }

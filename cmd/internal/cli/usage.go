@@ -39,7 +39,7 @@ func FlagError(c *cobra.Command, err error) error {
 		if wanted := goTypes[f.Value.Type()]; wanted != "" && strings.Contains(cause.Error(), "strconv.") {
 			cause = errors.New("want " + wanted)
 		}
-		return Usagef("--%s %s: %w", f.Name, value.GetValue(), cause)
+		return Usagef("--%s %s: %w", f.Name, show.Name(value.GetValue()), cause)
 	}
 	return UsageError{Err: err}
 }
@@ -50,20 +50,27 @@ var goTypes = map[string]string{
 }
 
 // Unknown reports the flags among the arguments that a command does not have, if there are several: those of other programs
-// come together. One alone is an error when the arguments are parsed.
+// come together. One alone is an error when the arguments are parsed. An empty argument, and a long flag with one hyphen, are
+// errors at once.
 func Unknown(c *cobra.Command, args []string) error {
-	var unknown []string
-	bare := false // of advice
+	var unknown, hints []string
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		var f *pflag.Flag
 		short, is := strings.CutPrefix(args[i], "-")
 		name, _, attached := strings.Cut(strings.TrimPrefix(short, "-"), "=")
 		switch {
+		case args[i] == "" && !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
+			return Usagef(`an argument is empty (""): want a name; perhaps a variable of the shell is not set`)
+		case strings.ContainsAny(args[i][:min(len(args[i]), 3)], "–—"):
+			return Usagef("%s: begins with a dash; write two hyphens, --", show.Name(args[i]))
 		case !is || strings.Trim(name, "0123456789.") == "": // a file, standard input, a number
 			continue
 		case strings.HasPrefix(short, "-"):
 			f = c.Flags().Lookup(name)
 		default:
+			if long := namesBegin(c, name); len(name) > 2 && len(long) > 0 && c.Flags().ShorthandLookup(name[:1]) != nil { // -m odel
+				return Usagef("-%s: write %s", name, show.JoinOr(long))
+			}
 			f, attached = c.Flags().ShorthandLookup(name[:1]), len(name) > 1
 		}
 		if f != nil && f.NoOptDefVal == "" && !attached {
@@ -71,16 +78,32 @@ func Unknown(c *cobra.Command, args []string) error {
 		}
 		if f == nil {
 			typed, hint := advice(c, strings.Repeat("-", 1+len(short)-len(strings.TrimPrefix(short, "-"))), name)
-			if bare = bare || hint == ""; hint != "" {
-				typed += " (" + strings.TrimLeft(hint, ":; ") + ")"
-			}
-			unknown = append(unknown, typed)
+			unknown, hints = append(unknown, typed), append(hints, hint)
 		}
 	}
 	if len(unknown) < 2 || !c.HasParent() {
 		return nil
 	}
-	return UsageError{NeedHelp: bare, Err: fmt.Errorf("there are no flags %s", strings.Join(unknown, ", "))}
+	text := "there are no flags "
+	for i, typed := range unknown { // equal hints are said once
+		switch {
+		case i+1 < len(hints) && hints[i] == hints[i+1], hints[i] == "":
+			text += typed + ", "
+		default:
+			text += fmt.Sprintf("%s (%s), ", typed, strings.TrimLeft(hints[i], ":; "))
+		}
+	}
+	return UsageError{NeedHelp: slices.Contains(hints, ""), Err: errors.New(strings.TrimSuffix(text, ", "))}
+}
+
+// namesBegin returns the flags of a command whose names begin with a text.
+func namesBegin(c *cobra.Command, text string) (names []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, text) && !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
 }
 
 // unknownFlag returns the error of a flag that a command does not have.
@@ -104,14 +127,17 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 // advice returns a flag that a command does not have as it was typed, and what does its work; empty if nothing does.
 func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	typed = hyphens + name
-	long := "--" + strings.ReplaceAll(name, "_", "-")
 	var names, having []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			names = append(names, "--"+f.Name)
+			names = append(names, f.Name)
 		}
 	})
-	hint = DidYouMean(wer.Nearest(long, names))
+	near := wer.Nearest(strings.ReplaceAll(name, "_", "-"), names)
+	for i := range near {
+		near[i] = "--" + near[i]
+	}
+	hint = DidYouMean(near)
 	for _, other := range c.Root().Commands() {
 		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
 			having = append(having, other.CommandPath())

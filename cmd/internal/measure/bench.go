@@ -51,6 +51,7 @@ func Bench(e cli.Env) *cobra.Command {
 	cli.Bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a model shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
+	cli.Title(f, "Model")
 	cli.Precision(f, "precision", &b.precision)
 	cli.Bind(f, "threads", &b.threads)
 	cli.Bind(f, "json", &b.json)

@@ -52,7 +52,7 @@ func Eval(e cli.Env) *cobra.Command {
 	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.evaluate)
 	cli.AddFlags(c,
 		v.data.RegisterPath,
-		cli.Titled("Dataset", v.registerOut),
+		v.registerOut,
 		v.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &v.batch) },
 		v.report.register,
@@ -72,6 +72,7 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 	cli.Bind(f, "out", &v.out)
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
 		"Indexed Job reads the part from $JOB_COMPLETION_INDEX")
+	cli.Title(f, "Dataset")
 }
 
 func (v *evalCommand) evaluate(ctx context.Context, _ []string) error {

@@ -27,7 +27,7 @@ type Job struct {
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
 	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Run: cli.Run{Env: cli.Env{Out: out, Err: err}}}}}
-	cli.AddFlags(c, j.data.RegisterPath, cli.Titled(title, own), j.report.register)
+	cli.AddFlags(c, j.data.RegisterPath, own, func(f *pflag.FlagSet) { cli.Title(f, title) }, j.report.register)
 	j.workerFlags = cli.AddFlags(c,
 		j.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &j.batch) },

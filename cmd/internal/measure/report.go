@@ -57,6 +57,7 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	cli.Bind(f, "json", &r.json)
 	cli.Bind(f, "html", &r.html)
 	f.BoolVar(&r.table, "table", false, "print a table in Markdown: a row for each run, and each group of --by")
+	cli.Title(f, "Report")
 }
 
 // check reports why the files that the flags name could not be written.
@@ -189,7 +190,7 @@ func verdict(d *report.Document) error {
 	}
 	for _, c := range d.Comparisons {
 		if n := c.Missing; n > 0 && c.Utterances == 0 {
-			faults = append(faults, fmt.Sprintf("%s and %s have no id in common: want the ids of records.jsonl",
+			faults = append(faults, fmt.Sprintf("%s and %s have no id in common: give an utterance the same id in both, that of records.jsonl, or report each alone",
 				c.Names.Baseline, c.Names.Assisted))
 		} else if n > 0 {
 			faults = append(faults, fmt.Sprintf("%s in only one of %s and %s",

@@ -123,6 +123,7 @@ func Info(e cli.Env) *cobra.Command {
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
 				"time passes of the model and report the acceptance rate above which drafts pay off")
+			cli.Title(f, "Speed")
 		})
 	return c
 }

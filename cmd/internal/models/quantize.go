@@ -70,6 +70,7 @@ func Quantize(e cli.Env) *cobra.Command {
 	c.ValidArgsFunction, c.SuggestFor = cli.CompleteModel, []string{"convert"}
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "precision", "", "`format`: "+show.JoinOr(quantize.Formats()))
+	cli.Title(f, "Quantization")
 	q.data.RegisterPath(f)
 	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
 		"its texts are not used")

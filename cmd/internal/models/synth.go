@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/cmd/internal/cli"
+	"verity/internal/output"
 	"verity/internal/show"
 	"verity/model/synth"
 )
@@ -52,6 +54,7 @@ func Synth(e cli.Env) *cobra.Command {
 	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
+	cli.Title(f, "Models")
 	cli.Must(c.MarkFlagDirname("out"))
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -80,6 +83,9 @@ func (p *synthCommand) write(ctx context.Context, args []string) error {
 	}
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
 	bar.Clear()
+	if errors.As(err, new(*output.Error)) {
+		err = fmt.Errorf("--out %w", err)
+	}
 	if err != nil {
 		return err
 	}

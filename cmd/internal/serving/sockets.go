@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"verity/cmd/internal/cli"
+	"verity/internal/input"
 )
 
 // unixPrefix precedes the path of a unix socket in an address.
@@ -34,30 +35,27 @@ func reachableAt(address string) string {
 // wsaEADDRINUSE is Windows' own error; Go's EADDRINUSE is another number there.
 const wsaEADDRINUSE = syscall.Errno(10048)
 
-var errOccupied = errors.New("another program listens there, perhaps verity serve")
+var errOccupied = errors.New("another program listens there")
 
 // listen opens the address that a flag names. Only that another program has it is no error of usage: it may end.
 func listen(flag, address string) (l net.Listener, err error) {
-	want := "; want an address of this machine, such as 127.0.0.1, or none for all, and a port from 1024, or the rights to a lower one"
-	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
-		want = ""
+	name, isSocket := strings.CutPrefix(address, unixPrefix)
+	want := "want a port from 1024, or the rights to a lower one"
+	if isSocket {
+		want = "want a short path that is free, in a directory of yours"
 		l, err = listenUnix(name)
 	} else {
 		l, err = net.Listen("tcp", address)
 	}
-	var op *net.OpError
-	var system *os.SyscallError
 	switch {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaEADDRINUSE):
 		return nil, fmt.Errorf("--%s %s: %w: stop it, or use another address", flag, address, errOccupied)
-	case errors.As(err, &system):
-		err = system.Err // the rest names the call, the network and the address again
-	case errors.As(err, &op):
-		err = op.Err
+	case isSocket && errors.Is(err, syscall.EINVAL):
+		err = errors.New("the path is too long for a socket")
 	}
-	return nil, cli.Usagef("--%s %s: %w%s", flag, address, err, want)
+	return nil, cli.Usagef("--%s %s: %w; %s", flag, address, input.NetworkCause(err), want)
 }
 
 // listenUnix opens a unix socket. It replaces one that no program listens on: a server that was killed leaves it behind.
@@ -68,7 +66,7 @@ func listenUnix(name string) (net.Listener, error) {
 	}
 	info, statErr := os.Lstat(name)
 	if statErr != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, errors.New("there is a file of that name: remove it, or name another")
+		return nil, errors.New("there is a file of that name")
 	}
 	conn, dialErr := net.Dial("unix", name)
 	if dialErr == nil {
@@ -97,6 +95,11 @@ func reachable(address, example string) (bool, error) {
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return false, errors.New("the port must be from 0 to 65535")
+	}
+	if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err != nil {
+		return false, errors.New("this machine has no such address; want one that it has, as 127.0.0.1, or none before the colon for all of them")
+	} else {
+		l.Close()
 	}
 	ip := net.ParseIP(host)
 	return host != "localhost" && (ip == nil || !ip.IsLoopback()), nil

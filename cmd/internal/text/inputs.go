@@ -144,7 +144,7 @@ func readList(ctx context.Context, name string, stdin io.Reader) (names []string
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", show.Name(name), input.Cause(err))
 	case len(text) > longestList:
-		return nil, cli.Usagef("--files-from %s: want at most %d MiB", show.Name(name), longestList>>20)
+		return nil, cli.Usagef("--files-from %s: want at most %d MiB; split the list", show.Name(name), longestList>>20)
 	}
 	text = []byte(input.Text(text))
 	end, space := "\n", "\r"

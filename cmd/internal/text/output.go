@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"verity/cmd/internal/cli"
+	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/tokenizer"
@@ -31,7 +32,7 @@ func cannotWrite(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errOutput, err)
+	return fmt.Errorf("%w: %w", errOutput, input.Cause(err))
 }
 
 // An outputDir writes transcripts to a directory, a file for each format.
@@ -192,7 +193,10 @@ const (
 // checkName reports what is wrong with the value of --name. The only output may have a name of its own.
 func checkName(pattern string, only bool) error {
 	rest := strings.NewReplacer(nameField, "", languageField, "").Replace(pattern)
-	if !strings.Contains(pattern, nameField) && (!only || rest == "") || strings.ContainsAny(rest, `{}/\`+"\x00") {
+	if strings.ContainsAny(rest, `/\`) {
+		return cli.Usagef("--name %s: want a name without a directory, which --output-dir names", show.Name(pattern))
+	}
+	if !strings.Contains(pattern, nameField) && (!only || rest == "") || strings.ContainsAny(rest, "{}\x00") {
 		got := ""
 		if field := regexp.MustCompile(`{.*?}`).FindString(rest); field != "" {
 			got = "got " + show.Name(field) + ", "

@@ -145,6 +145,9 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 		return cli.Usagef("--show-drafts marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	if t.dir == "" {
+		if asked := t.flags.Lookup("output-format").Annotations[cli.AskedKey]; asked != nil {
+			t.Note("verity: %s prints here, and -o DIRECTORY writes files\n", asked[0])
+		}
 		t.to.printed = format == transcript.TXT
 		t.to.write = func(_ string, tr *transcript.Transcript) error {
 			if t.to.printed {
@@ -202,7 +205,7 @@ func (t *fileRun) checkInputs(files []string, listed bool) error {
 	case piped > 1 || piped > 0 && listed:
 		return cli.Usagef("standard input can be read only once")
 	case t.Speakers.Channels && (t.batch > 1 || piped > 0):
-		return cli.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
+		return cli.Usagef("--speakers channels reads each file once for every channel: name files, not standard input, and leave --batch out")
 	}
 	return nil
 }

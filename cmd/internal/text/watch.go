@@ -66,6 +66,7 @@ func Watch(e cli.Env) *cobra.Command {
 	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+cli.EndHelp, w.watch)
 	c.Args = cli.OneArg("one DIRECTORY, as verity watch recordings --output-dir texts")
 	w.register(c, func(*pflag.FlagSet) {})
+	cli.Redefine(c.Flags(), "output-dir", "", "`directory` of the texts, which is needed")
 	return c
 }
 
