@@ -186,7 +186,7 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	}
 	delete(look.splits, "")
 	if len(look.splits) == 0 {
-		return fmt.Errorf("%w: none has a field split", ErrSplit)
+		return fmt.Errorf("%w: none has a field split; leave the split out", ErrSplit)
 	}
 	return shorten(fmt.Errorf("%w: want %s", ErrSplit, show.JoinOr(slices.Sorted(maps.Keys(look.splits)))))
 }

@@ -294,8 +294,8 @@ func TestCheckSplit(t *testing.T) {
 	tests := []struct{ file, split, want string }{
 		{"m.jsonl", "", ""}, {"m.jsonl", "train", ""}, {"m.jsonl", "test", ""}, {"m.jsonl", "7", ""}, {"m.tsv", "199", ""},
 		{"m.jsonl", "nosuch", `no row is of this split: want 7, test or train`},
-		{"bare.jsonl", "test", `no row is of this split: none has a field split`},
-		{"empty.jsonl", "test", `no row is of this split: none has a field split`},
+		{"bare.jsonl", "test", `no row is of this split: none has a field split; leave the split out`},
+		{"empty.jsonl", "test", `no row is of this split: none has a field split; leave the split out`},
 	}
 	for _, tt := range tests {
 		d, err := Open(t.Context(), filepath.Join(root, tt.file), Options{Split: tt.split})

@@ -101,6 +101,9 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	if _, err := in.ReadAt(tail[:], size-int64(len(tail))); err != nil {
 		return err
 	}
+	if string(tail[4:]) != "PAR1" {
+		return errors.New("is no Parquet file, or one that is cut off")
+	}
 	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > size-ends {
 		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"verity/audio"
+	"verity/internal/show"
 )
 
 // A table is a file with a row on each line.
@@ -198,7 +199,7 @@ func (t *table) join(ctx context.Context, file string) (joined []map[string][]st
 // row returns the fields of a row, with those of the files that the table is joined with.
 func (t *table) row(columns, values []string, joined []map[string][]string) (fields, error) {
 	if len(values) != len(columns) {
-		return nil, fmt.Errorf("%d fields, want %d", len(values), len(columns))
+		return nil, fmt.Errorf("%s, want %d", show.Some(len(values), "field"), len(columns))
 	}
 	f := fields{}
 	if t.lang != "" {

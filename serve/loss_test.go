@@ -32,7 +32,7 @@ func TestLossReported(t *testing.T) {
 			if r.StatusCode != 200 || fields && (says != (want != "") || !strings.Contains(body, want)) {
 				t.Errorf("%s: %s %s, want %s", as, r.Status, body, want)
 			}
-			if got := r.Header.Get(warningHeader); as.name != "stream" && (got != "") != (want != "") {
+			if got := r.Header.Get(warningHeader); as.name != "stream" && (got != "no speech was found") != (want != "") {
 				t.Errorf("%s: %s: %q; want a warning: %t", as, warningHeader, got, want != "")
 			}
 		}

@@ -304,7 +304,7 @@ func TestWaitingStream(t *testing.T) {
 	// A stream that has not started reports errors by status.
 	h, _ = newServer(t, Options{MaxAudio: 5 * time.Second})
 	r, text := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"})
-	checkProblem(t, r, text, 413, "file", "longer than 5s,")
+	checkProblem(t, r, text, 413, "file", "longer than 5s: split it")
 }
 
 // TestTranslationLanguage: the language of a translation is English. A model that cannot translate refuses.

@@ -468,7 +468,7 @@ func TestBomb(t *testing.T) {
 	t.Logf("%d bytes hold %v", len(bomb), time.Duration(40001*65535/8000)*time.Second)
 	h, _ := newServer(t, Options{MaxAudio: time.Minute})
 	r, body := post(t, h.URL+transcriptions, field{"file", bomb})
-	checkProblem(t, r, body, 413, "file", "longer than 1m,")
+	checkProblem(t, r, body, 413, "file", "longer than 1m: split it")
 }
 
 // TestQueueFull: a request that finds the queue full learns when to try again.

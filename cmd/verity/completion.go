@@ -18,6 +18,9 @@ func completionCommand(root *cobra.Command) {
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.Args = cli.NoArgs
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = cli.NoArgs
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -57,7 +59,7 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	if err == nil && out.err != nil {
+	if out.err != nil && (err == nil || errors.As(err, new(*fs.PathError)) && errors.Is(err, out.err)) {
 		err = fmt.Errorf("writing to standard output: %w", input.Cause(out.err)) // help, for example
 	}
 	return e.Fail(ctx, cmd.CommandPath(), namingVariable(cmd, err))

@@ -113,6 +113,9 @@ func (l line) parse(name string) (*Record, error) {
 	default:
 		if err = json.Unmarshal(l.text, r); errors.As(err, &wrong) {
 			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", cmp.Or(wrong.Field, "the line"), wrong.Value)
+			if fmt.Sprint(wrong.Type) == "string" {
+				err = fmt.Errorf("%w, want a string", err)
+			}
 		} else if err != nil {
 			err = fmt.Errorf("malformed record: %w", err)
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // MakeDir makes a directory, and reports why files cannot be written to it. undo removes the
@@ -27,8 +26,6 @@ func MakeDir(name string) (undo func(), err error) {
 	}
 	if err = os.MkdirAll(name, 0o777); err == nil {
 		err = acceptsFiles(name)
-	} else if errors.Is(err, syscall.ENOTDIR) {
-		err = errors.New("it is a file, or below one; name another")
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("the directory cannot be made; name another")
 	} else if errors.Is(err, fs.ErrPermission) {

@@ -50,6 +50,9 @@ func wrap(name string, err error) error {
 	case errors.As(err, &link):
 		err = link.Err
 	}
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EEXIST) {
+		err = errors.New("it is a file, or below one; name another")
+	}
 	return &Error{Name: name, Err: err}
 }
 
@@ -137,7 +140,7 @@ func find(name string) (path string, direct bool, err error) {
 	case err != nil:
 		return "", false, err
 	case info.IsDir():
-		return "", false, errors.New("it is a directory")
+		return "", false, errors.New("it is a directory; name a file")
 	case !info.Mode().IsRegular(), slashed == "/dev/stderr",
 		strings.HasPrefix(slashed, "/dev/fd/"), strings.HasPrefix(slashed, "/proc/"):
 		return name, true, nil

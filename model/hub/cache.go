@@ -22,7 +22,7 @@ var (
 	ErrToken    = errors.New("the hub requires a token")
 	ErrDamaged  = errors.New("the download is damaged")
 	ErrAnswer   = errors.New("the hub's answer is odd")
-	ErrNoCache  = errors.New("there is no directory for downloaded models: set HOME, or HF_HOME to a directory of yours")
+	ErrNoCache  = errors.New("there is no directory for downloads: set HOME, or HF_HOME to a directory of yours")
 )
 
 // folder returns the directory of a model, owner/name, or of a data set, datasets/owner/name.

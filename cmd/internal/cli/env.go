@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/audio"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/model"
@@ -123,6 +124,10 @@ func NoArgs(c *cobra.Command, args []string) error {
 		hint := ""
 		if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
 			hint = "; use --dataset PATH"
+		} else if audio.HasEnding(args[0]) {
+			hint = "; verity transcribe takes files"
+		} else if f == nil && c.Flags().Lookup("model") != nil {
+			hint = "; --model names a model"
 		}
 		return Usagef("takes no arguments: got %q%s", args[0], hint)
 	}
@@ -143,8 +148,16 @@ func UnknownCommand(c *cobra.Command, word string) (near bool, err error) {
 		if !sub.Hidden {
 			names = append(names, sub.Name())
 		}
-		if slices.Contains(sub.SuggestFor, word) {
+		if slices.Contains(sub.SuggestFor, word) || strings.HasPrefix(word, sub.Name()) {
 			meant = []string{sub.Name()}
+		}
+		if c.HasParent() {
+			continue
+		}
+		for _, under := range sub.Commands() {
+			if under.Name() == word || slices.Contains(under.SuggestFor, word) {
+				meant = []string{sub.Name() + " " + under.Name()}
+			}
 		}
 	}
 	if meant = append(meant, wer.Nearest(word, names)...); len(meant) > 0 {

@@ -104,6 +104,7 @@ var others = byName(map[string]string{
 	"--precision=f16":                          "compute-type=float16",
 	"--precision=f32":                          "compute-type=float32",
 	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
+	"--output-dir=*":                           "output=* out=*",
 	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
 	"--progress=always":                        "-pp",
 	"--speakers[0]=*":                          "min-speakers=*",
@@ -119,7 +120,7 @@ var others = byName(map[string]string{
 	"no-speech-threshold": "no-speech-thold -nth", "offline": "local-files-only model-cache-only", "precision": "to",
 	"progress": "print-progress", "quiet": "no-prints -np", "speakers": "num-speakers speaker-num",
 	"suppress-expression": "suppress-regex", "temperature": "-tp", "temperature-increment-on-fallback": "temperature-inc -tpi",
-	"threads": "cpu-threads -t", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
+	"threads": "cpu-threads -t", "tls-cert": "ssl-cert ssl-certfile", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
 
 	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev",
 	"use --log-level debug": "debug-mode -debug", "leave it out: --quiet and --stats say how much is printed": "verbose",

@@ -24,7 +24,9 @@ import (
 	"verity/audio"
 	"verity/internal/input"
 	"verity/internal/show"
+	"verity/model/hub"
 	"verity/transcribe"
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -120,7 +122,13 @@ func (s *SoundFlags) Clip(ctx context.Context, e Env, name string) (*audio.Clip,
 		default:
 			clip, err = s.Open(ctx, name)
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w%s", err, DidYouMean(soundsLike(name)))
+				hint, ending := DidYouMean(soundsLike(name)), strings.TrimPrefix(filepath.Ext(name), ".")
+				if _, is := hub.Repo(name); is && !strings.ContainsAny(name, `./`) {
+					hint = "; a model is named with --model " + name
+				} else if slices.Contains(transcript.Formats(), transcript.Format(ending)) {
+					hint = "; to write one, use -o DIRECTORY -f " + ending
+				}
+				err = fmt.Errorf("%w%s", err, hint)
 			}
 		}
 	}()
@@ -193,7 +201,8 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, failed(fmt.Errorf("the server answers %s; check the address", show.Text(answer.Status)))
+		hint := map[bool]string{true: "check the address", false: "try again later"}[answer.StatusCode < 500]
+		return nil, failed(fmt.Errorf("the server answers %s; %s", show.Text(answer.Status), hint))
 	}
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/html" {
 		return nil, failed(errors.New("is a web page, want the address of the sound file itself"))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/audio"
 	"verity/internal/show"
 	"verity/wer"
 )
@@ -154,6 +155,10 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		}
 		hint = ": " + here
 	case hint != "":
+	case audio.HasEnding(name):
+		hint = "; a file of that name is written ./" + typed
+	case c.Name() == "listen" && slices.Contains([]string{"f", "output", "output-dir", "output-format"}, name):
+		hint = "; -o talk.srt writes a file in the format of its ending"
 	case len(having) == 1:
 		hint = "; " + having[0] + " has it"
 	case len(having) == 2: // more say little

@@ -110,6 +110,8 @@ func Info(e cli.Env) *cobra.Command {
 			return cli.Usagef("want one model, got %d", len(args))
 		case len(args) == 1 && c.Flags().Changed("model"):
 			return cli.Usagef("want one model, got %s and --model %s", args[0], m.Name)
+		case c.Flags().Changed("assistant") && !drafts:
+			return cli.Usagef("--assistant needs --cost")
 		}
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/cmd/internal/cli"
+	"verity/internal/input"
 	"verity/internal/show"
 	"verity/model/hub"
 	"verity/wer"
@@ -46,6 +47,13 @@ disables the network.`
 func Models(e cli.Env) *cobra.Command {
 	c := cli.New("models", "List, download and remove models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
+	c.SuggestFor = []string{"list", "ls"}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 && (args[0] == "list" || args[0] == "ls") { // what the command alone does
+			return nil
+		}
+		return cli.NoArgs(c, args)
+	}
 	oneName := func(c *cobra.Command, args []string) error {
 		if err := cli.OneArg("the name of one model, such as small")(c, args); err != nil {
 			return err
@@ -85,6 +93,7 @@ func Models(e cli.Env) *cobra.Command {
 		})
 	rm.ValidArgsFunction = completeCached
 	pull.Args, rm.Args = oneName, oneName
+	pull.SuggestFor, rm.SuggestFor = []string{"download", "get", "install", "add"}, []string{"remove", "delete", "uninstall"}
 	c.AddCommand(pull, rm)
 	return c
 }
@@ -92,7 +101,7 @@ func Models(e cli.Env) *cobra.Command {
 func listModels(e cli.Env, h *hub.Client) error {
 	list, err := h.List()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; HF_HUB_CACHE or HF_HOME names the directory", input.Cause(err))
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. verity models pull small downloads one\n",

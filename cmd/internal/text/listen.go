@@ -61,6 +61,7 @@ type listenCommand struct {
 func Listen(e cli.Env) *cobra.Command {
 	l := &listenCommand{Run: cli.Run{Env: e}}
 	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.listen)
+	c.SuggestFor = []string{"stream", "live", "mic", "microphone", "record", "dictate"}
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))
@@ -117,7 +118,10 @@ func (l *listenCommand) check() error {
 		}
 		l.format, l.writing.Lines = formats[0], lines
 	}
-	return cmp.Or(output.Check(l.file), l.Check())
+	if err := output.Check(l.file); err != nil {
+		return fmt.Errorf("--out %w", err)
+	}
+	return l.Check()
 }
 
 // transcribe writes text until the sound ends or ctx is cancelled. It ends the recorder and

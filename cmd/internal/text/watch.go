@@ -74,7 +74,7 @@ func (w *watchCommand) watch(ctx context.Context, args []string) error {
 	w.root, w.seen, w.reported = args[0], map[string]fileState{}, map[string]bool{}
 	switch st, err := os.Stat(w.root); {
 	case err != nil:
-		return cli.Usagef("%s: there is no such directory", show.Name(w.root))
+		return cli.Usagef("%s: there is no such directory; make it, or name another", show.Name(w.root))
 	case !st.IsDir():
 		return cli.Usagef("%s: is a file, want a directory; transcribe takes files", show.Name(w.root))
 	case w.dir == "":
