@@ -27,7 +27,10 @@ func helpCommand(root *cobra.Command) {
 			_, err := cli.UnknownCommand(of, rest[0])
 			return err
 		}
-		return cmp.Or(cli.NoArgs(of, rest), of.Help())
+		if err := cli.NoArgs(of, rest); err != nil {
+			return err
+		}
+		return of.Help()
 	}
 }
 

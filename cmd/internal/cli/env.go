@@ -160,7 +160,10 @@ func UnknownCommand(c *cobra.Command, word string) (near bool, err error) {
 			}
 		}
 	}
-	if meant = append(meant, wer.Nearest(word, names)...); len(meant) > 0 {
+	if len(meant) == 0 {
+		meant = wer.Nearest(strings.ToLower(word), names)
+	}
+	if len(meant) > 0 {
 		return true, Usagef("there is no command %q%s", word, DidYouMean(meant))
 	}
 	return false, Usagef("there is no command %q; want %s", word, show.JoinOr(names))
