@@ -108,7 +108,7 @@ func (c *Client) cachedSplit(ctx context.Context, repo, config, split string) (s
 		}
 		first = cmp.Or(first, err)
 	}
-	return "", cmp.Or(first, ErrOffline)
+	return "", cmp.Or(first, fmt.Errorf("the list of its files is %w", ErrOffline))
 }
 
 // A setError says why there is no data set of a name: an ErrNotFound that speaks of no model.

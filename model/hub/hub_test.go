@@ -688,7 +688,7 @@ func TestDataset(t *testing.T) {
 	for name, want := range map[string]string{
 		"owner/speech:clean": "owner/speech:clean: 1 of 2 files are not in the cache, and the network is not to be used",
 		"owner/speech:other": "owner/speech:other: 1 of 1 files are not in the cache, and the network is not to be used",
-		"owner/none:a":       "owner/none:a: not in the cache, and the network is not to be used",
+		"owner/none:a":       "owner/none:a: the list of its files is not in the cache, and the network is not to be used",
 		"owner/speech":       "want one of clean:test, other:test",
 	} {
 		if _, err := c.Dataset(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOffline) == (name == "owner/speech") {
