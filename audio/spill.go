@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"verity/internal/input"
 	"verity/internal/output"
 )
 
@@ -24,7 +25,7 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 	}
 	f, err := output.NewTemp("", tempPattern)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
+		return nil, fmt.Errorf("%s: cannot make a temporary file in %s: %w; set TMPDIR to a directory of yours", name, os.TempDir(), input.Cause(err))
 	}
 	c, err := in.spill(ctx, name, r, f)
 	if err != nil {

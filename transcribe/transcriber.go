@@ -103,7 +103,7 @@ func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingu
 func (t *Transcriber) setLanguage() error {
 	known := t.model.Tokenizer.Languages()
 	if t.opt.Multilingual && (!t.multilingual() || len(known) < 2) {
-		return option.New("Multilingual", true, "the model knows one language only")
+		return option.New("Multilingual", true, "the model knows one language only; leave it out")
 	}
 	if !t.multilingual() {
 		english, ok := t.model.Tokenizer.Language("en")

@@ -77,7 +77,7 @@ func TestOtherPrograms(t *testing.T) {
 		"-mc 9 --hf_token=x --device cuda -l en --foo=1": "no flags -mc (want -1 or 0; leave it out: context is not limited), " +
 			"--device (want auto or cpu; leave it out: Verity computes on processors alone), --foo\n",
 		"-f some.wav --min_speakers 2 --diarize -ot 0 -d 0 -ac 0": "", "--max_speakers 0": "--speakers 1-0: want one, channels, voice", "-osrt": "-osrt prints here", "-f flag": "want txt",
-		"--diarize --max_speakers 3 --": "", "-di -nf -tpi 0.2 --suppress_numerals -pr": "", "-vspd 250 -vo 0.1": "no flags -vspd, -vo (leave it out: only --vad",
+		"--diarize --max_speakers 3 --": "", "-di -nf -tpi 0.2 --suppress_numerals -pr": "", "--srt --overwrite -o x": "nope.wav: there is no such", "--start 5": "--start: use --clip-timestamps START,END", "---": "bad flag syntax: ---; want --NAME", "-vspd 250 -vo 0.1": "no flags -vspd, -vo (leave it out: only --vad",
 		"-model base": "transcribe: -model: write --model\n", "-lang=en": "-lang: write --language\n", "—vad": "write two hyphens", "--vad no": "", "-c 1 --capture 1": "no flags -c, --capture (pipe it in, as arecord", "--step 9": "--step: leave it out",
 	} {
 		_, _, stderr := program(t, nil, append(strings.Fields(args), "nope.wav")...)

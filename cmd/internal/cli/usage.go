@@ -42,7 +42,7 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 		return Usagef("--%s %s: %w", f.Name, show.Name(value.GetValue()), cause)
 	}
-	return UsageError{Err: err}
+	return Usagef("%w; want --NAME or --NAME=VALUE", err)
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.
@@ -159,7 +159,7 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 		hint = "; a file of that name is written ./" + typed
 	case c.Name() == "listen" && slices.Contains([]string{"f", "output", "output-dir", "output-format"}, name):
 		hint = "; -o talk.srt writes a file in the format of its ending"
-	case len(having) == 1:
+	case len(having) == 1 && c.Parent() == c.Root():
 		hint = "; " + having[0] + " has it"
 	case len(having) == 2: // more say little
 		hint = "; " + strings.Join(having, " and ") + " have it"

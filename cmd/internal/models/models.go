@@ -100,6 +100,9 @@ func Models(e cli.Env) *cobra.Command {
 
 func listModels(e cli.Env, h *hub.Client) error {
 	list, err := h.List()
+	if errors.Is(err, hub.ErrNoCache) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("%w; HF_HUB_CACHE or HF_HOME names the directory", input.Cause(err))
 	}
