@@ -144,47 +144,47 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 }
 
 // Frames returns the number of frames of the clip: full hops.
-func (w *measured) Frames() int { return int(w.n / HopLength) }
+func (m *measured) Frames() int { return int(m.n / HopLength) }
 
 // Reach returns the number of frames of the clip. (For a Live, it waits.)
-func (w *measured) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
+func (m *measured) Reach(ctx context.Context, _ int) (int, error) { return m.Frames(), ctx.Err() }
 
 // Seconds returns the length of the clip in seconds.
-func (w *measured) Seconds() float64 { return float64(w.n) / SampleRate }
+func (m *measured) Seconds() float64 { return float64(m.n) / SampleRate }
 
 // Hash returns a hash of the bits of all samples. Equal audio has equal hashes, whatever the file format.
-func (w *measured) Hash() uint64 { return w.hash }
+func (m *measured) Hash() uint64 { return m.hash }
 
 // Silence returns the value of all cells after the end of the clip with PadAudio.
-func (w *measured) Silence() float32 { return cell(logFloor, w.top) }
+func (m *measured) Silence() float32 { return cell(logFloor, m.top) }
 
 // Window returns the window that starts at frame, [Bins][Options.Window]. Asking in ascending order is cheap;
 // going back reads the clip again from the start, unless it is short enough to be kept. Frame may lie beyond
 // the end.
-func (w *measured) Window(ctx context.Context, frame int) (*Mel, error) {
-	return w.window(ctx, frame, w.opt.Pad)
+func (m *measured) Window(ctx context.Context, frame int) (*Mel, error) {
+	return m.window(ctx, frame, m.opt.Pad)
 }
 
 // SilentWindow returns the window that starts at frame as Window does, but with silence after the end of the
 // clip whatever Options.Pad is. With PadMel that is what openai's language detection sees, while its decoding
 // sees zeros.
-func (w *measured) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
-	return w.window(ctx, frame, PadAudio)
+func (m *measured) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+	return m.window(ctx, frame, PadAudio)
 }
 
-func (w *measured) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
+func (m *measured) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
-		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", w.name, frame)
+		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", m.name, frame)
 	}
-	end := soundFrames(w.n) // the first silent frame
+	end := soundFrames(m.n) // the first silent frame
 	if pad == PadMel {
-		end = int64(w.Frames())
+		end = int64(m.Frames())
 	}
-	logs, err := w.readLogs(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
+	logs, err := m.readLogs(ctx, frame, soundIn(int64(frame), end, m.opt.Window))
 	if err != nil {
 		return nil, err
 	}
-	return newWindow(w.opt, pad, logs, w.top), nil
+	return newWindow(m.opt, pad, logs, m.top), nil
 }
 
 // Samples returns the samples of n frames that begin at frame, as far as there are any. They are valid until
