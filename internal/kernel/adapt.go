@@ -29,7 +29,7 @@ func byRows[W, S, X any](tile asmRows[S, X], most, step int) rowsFunc[S, X, W] {
 		g := newRowGroups(rows, most, step*panel*int(unsafe.Sizeof(w[0])), n/step, next)
 		for r := 0; r < rows; {
 			m := g.next()
-			next.fetch(r, m)
+			next.prefetch(r, m)
 			tile(&acc[r*panel], &x[r*stride], stride*int(unsafe.Sizeof(x[0])), (*byte)(unsafe.Pointer(&w[0])),
 				n/step, g.ahead, g.pace, m)
 			r += m

@@ -60,7 +60,7 @@ func int8ByWords(f asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) ti
 			g := newRowGroups(rows, wordRows, 4*panel, m/4, then)
 			for r := 0; r < rows; {
 				some := g.next()
-				then.fetch(r, some)
+				then.prefetch(r, some)
 				widenRows(f, words[:], x[r*stride+k:], stride, m, some, unsigned)
 				weights := (*byte)(unsafe.Pointer(&w[k*panel]))
 				tile(&acc[r*panel], &words[0], 2*wordDepth, weights, m/4, g.ahead, g.pace, some)

@@ -55,7 +55,7 @@ func (j *attendJob) Part(i int) {
 	for lo := rows.lo; lo < rows.hi; lo += step {
 		tile := rowRange{lo, min(lo+step, rows.hi)}
 		if next := min(step, rows.hi-tile.hi); next > 0 { // its queries are spread over memory that is not cached
-			fetchRows(&bytesOf(j.q[tile.hi*j.qStride+head*j.dim:])[0], 4*j.qStride, next)
+			prefetchRows(&bytesOf(j.q[tile.hi*j.qStride+head*j.dim:])[0], 4*j.qStride, next)
 		}
 		j.score(b, head, tile)
 		if j.spans[tile.lo].V.isInt8() {

@@ -9,7 +9,7 @@ import "verity/precision"
 type blockSize struct{ rows, depth int }
 
 // The sizes there are. Fewer rows do not pay for widening half precision; more, and
-// more k, have no room in a scratch.
+// more k, have no room in a partScratch.
 var (
 	unitRows   = []int{maxRows, 144, 96}
 	floatDepth = []int{maxDepth, 192, 128, 96, 80, 64}

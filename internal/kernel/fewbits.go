@@ -102,28 +102,28 @@ func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 const fewBitsBlock = 4
 
 // sumGroups adds the products of rows rows from first on with panel p to s.acc.
-func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
-	m, f := t.w, t.w.grouped
-	groups := m.groups()
-	x := t.rounded.rowsFrom(first, groups)
+func (m *matmul) sumGroups(s *partScratch, p, first, rows int) {
+	w, f := m.w, m.w.grouped
+	groups := w.groups()
+	x := m.rounded.rowsFrom(first, groups)
 	direct, zero := use.fewBits.directNibbles, f.zero
 	switch {
-	case m.format == precision.MXFP6:
+	case w.format == precision.MXFP6:
 		direct = use.fewBits.directSixes
-	case m.format == precision.Int4 && use.fewBits.directEights != nil:
+	case w.format == precision.Int4 && use.fewBits.directEights != nil:
 		direct, zero = use.fewBits.directEights, 8
 	}
 	if direct != nil && (use.fewBits.directRows == 0 || rows <= use.fewBits.directRows) {
-		codes, scales, more := m.codes(p*groups, groups)
+		codes, scales, more := w.codes(p*groups, groups)
 		direct(s.acc[:], x, rows, codes, scales, more, zero)
 		return
 	}
 	for g := 0; g < groups; g += fewBitsBlock {
 		n, at := min(fewBitsBlock, groups-g), p*groups+g
-		u, scales := m.expand(s, at, n)
+		u, scales := w.expand(s, at, n)
 		part := x
 		part.q, part.start, part.scale = x.q[g*groupSize:], x.start[g:], x.scale[g:]
-		ahead := distance(u, m.data) + (at+n)*f.size // the codes to expand next
+		ahead := distance(u, w.data) + (at+n)*f.size // the codes to expand next
 		use.fewBits.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
 	}
 }
@@ -139,7 +139,7 @@ func (m *Matrix) codes(at, n int) (codes, scales, more []byte) {
 }
 
 // expand returns n groups of a matrix from group at on as bytes, and their scales.
-func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
+func (m *Matrix) expand(s *partScratch, at, n int) (u []byte, scales []float32) {
 	f := m.grouped
 	scales = s.groupScales[:n*panel]
 	if m.powers() {

@@ -46,10 +46,10 @@ func (g *rowGroups) next() int {
 	return m
 }
 
-// fetch prefetches, for writing, the destination of rows first … first+rows-1.
-func (h *hint) fetch(first, rows int) {
+// prefetch asks, for writing, for the destination of rows first … first+rows-1.
+func (h *hint) prefetch(first, rows int) {
 	if h.dst != nil {
-		fetchRows(&h.dst[first*h.stride], h.stride, rows)
+		prefetchRows(&h.dst[first*h.stride], h.stride, rows)
 	}
 }
 

@@ -79,7 +79,7 @@ func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks int, ne
 	}
 	for r := 0; r < rows; r += 2 * amxRows {
 		m, again := min(2*amxRows, rows-r), next.again || r > 0
-		next.fetch(r, m)
+		next.prefetch(r, m)
 		sums, q, config := &acc[r*panel], &x[r*stride], &tileConfigs[m].palette
 		switch tall := m > amxRows; {
 		case tall && again:

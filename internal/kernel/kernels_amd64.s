@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func fetchRows(dst *byte, stride int, rows int)
-TEXT ·fetchRows(SB), NOSPLIT, $0-24
+// func prefetchRows(dst *byte, stride int, rows int)
+TEXT ·prefetchRows(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ rows+16(FP), DX

@@ -21,10 +21,10 @@ var (
 	hasI8MM = hasDot && cpu.ARM64.HasI8MM
 )
 
-// aheadRows is the least number of rows for which weights are prefetched.
+// aheadRows is the least of a few rows for which weights are prefetched: here, none.
 const aheadRows = fewRows + 1
 
-func fetchRows(*byte, int, int) {}
+func prefetchRows(*byte, int, int) {}
 
 // setsOfArch returns NEON with what each later processor does better.
 func setsOfArch() []set {

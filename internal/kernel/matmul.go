@@ -74,28 +74,28 @@ func MatMulRounded(p *parallel.Pool, dst []float32, x *RoundedRows, rows int, w 
 
 // multiply runs a product. call holds its arguments.
 func multiply(p *parallel.Pool, call matmul) {
-	have := call.rounded != nil && call.w.RoundsInputs() && call.rounded.of(call.rows, call.w)
-	if !have && len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
+	alreadyRounded := call.rounded != nil && call.w.RoundsInputs() && call.rounded.of(call.rows, call.w)
+	if !alreadyRounded && len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
 		panic("kernel: a slice of MatMul is too short")
 	}
-	t := matmuls.Get().(*matmul)
-	call.own = t.own
-	*t = call
-	if t.w.RoundsInputs() {
-		t.roundInputs(p)
+	m := matmuls.Get().(*matmul)
+	call.own = m.own
+	*m = call
+	if m.w.RoundsInputs() {
+		m.roundInputs(p)
 	}
-	p.Run(t.cut(p.Threads()), t)
-	*t = matmul{own: t.own} // drop references to the caller's memory
-	matmuls.Put(t)
+	p.Run(m.cut(p.Threads()), m)
+	*m = matmul{own: m.own} // drop references to the caller's memory
+	matmuls.Put(m)
 }
 
 // roundInputs rounds the inputs unless they are rounded already.
-func (t *matmul) roundInputs(p *parallel.Pool) {
-	if t.rounded == nil {
-		t.rounded, t.own.full = &t.own, false
+func (m *matmul) roundInputs(p *parallel.Pool) {
+	if m.rounded == nil {
+		m.rounded, m.own.full = &m.own, false
 	}
-	if !t.rounded.full {
-		t.rounded.round(p, roundJob{x: t.x, rows: t.rows, stride: t.xStride, w: t.w})
+	if !m.rounded.full {
+		m.rounded.round(p, roundJob{x: m.x, rows: m.rows, stride: m.xStride, w: m.w})
 	}
 }
 
@@ -122,7 +122,7 @@ var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
 const (
 	// maxRows is the maximum number of rows in a unit, a multiple of six. With more rows,
-	// weights are loaded and widened less often. It is the size of the scratch.
+	// weights are loaded and widened less often. It is the size of a partScratch.
 	maxRows = 192
 
 	// maxDepth is the most k of a panel that are processed at a time for many rows, and
@@ -132,37 +132,42 @@ const (
 )
 
 // cut cuts the work into units and returns their number.
-func (t *matmul) cut(threads int) int {
-	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
-	t.setBlockSize()
-	for ; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
+func (m *matmul) cut(threads int) int {
+	units := func() int { return m.w.panels() * ((m.rows + m.unitRows - 1) / m.unitRows) }
+	m.setBlockSize()
+	for ; m.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; m.unitRows /= 2 {
 	}
 	return units()
 }
 
-// setBlockSize sets the rows and the depth of a unit. If sums are finished group by group,
-// only the rounded rows have to stay in the second-level cache.
-func (t *matmul) setBlockSize() {
+// setBlockSize sets the rows and the depth of a unit.
+func (m *matmul) setBlockSize() {
 	b := blockSize{maxRows, maxDepth}
-	switch inRowGroups := t.w.format == precision.Int8 && use.int8s.rowGroup > 0; {
+	switch inRowGroups := m.w.format == precision.Int8 && use.int8s.rowGroup > 0; {
 	case inRowGroups:
-		b = blockSize{max(maxRows, caches.Second/2/max(1, t.w.depth())&^(use.int8s.rowGroup-1)), maxInt8Depth}
-	case t.rows >= manyRows && t.w.grouped == nil:
-		b = t.w.blockSizeFor(t.rows, caches)
+		b = blockSize{m.int8Rows(), maxInt8Depth}
+	case m.rows >= manyRows && m.w.grouped == nil:
+		b = m.w.blockSizeFor(m.rows, caches)
 	}
-	t.unitRows, t.depth = b.rows, b.depth
+	m.unitRows, m.depth = b.rows, b.depth
+}
+
+// int8Rows returns the rows of a unit if sums are finished group by group: whole groups, as many rounded rows as half of
+// the second-level cache keeps.
+func (m *matmul) int8Rows() int {
+	return max(maxRows, caches.Second/2/max(1, m.w.depth())&^(use.int8s.rowGroup-1))
 }
 
 // Part does unit i.
-func (t *matmul) Part(i int) {
-	s := scratches.Get().(*scratch)
-	first := i / t.w.panels() * t.unitRows
-	t.unit(s, i%t.w.panels(), first, min(t.unitRows, t.rows-first))
-	scratches.Put(s)
+func (m *matmul) Part(i int) {
+	s := partScratches.Get().(*partScratch)
+	first := i / m.w.panels() * m.unitRows
+	m.unit(s, i%m.w.panels(), first, min(m.unitRows, m.rows-first))
+	partScratches.Put(s)
 }
 
-// A scratch is the working memory of one part.
-type scratch struct {
+// A partScratch is the working memory of one part.
+type partScratch struct {
 	acc     [maxRows * panel]float32
 	wide    [maxDepth * panel]float32
 	accInt8 [maxRows * panel]int32
@@ -173,95 +178,95 @@ type scratch struct {
 	groupScales [fewBitsBlock * panel]float32
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
+var partScratches = sync.Pool{New: func() any { return new(partScratch) }}
 
 // unit computes rows first … first+rows-1 of panel p.
-func (t *matmul) unit(s *scratch, p, first, rows int) {
-	t.fetch(p, first, rows)
-	if t.w.format == precision.Int8 {
+func (m *matmul) unit(s *partScratch, p, first, rows int) {
+	m.prefetch(p, first, rows)
+	if m.w.format == precision.Int8 {
 		step := maxRows
 		if use.int8s.rowGroup > 0 && rows >= manyRows {
 			step = use.int8s.rowGroup
 		}
 		for r := 0; r < rows; r += step {
 			n := min(step, rows-r)
-			t.sumInt8(s.accInt8[:n*panel], p, first+r, n)
-			t.finish(s, p, first+r, n)
+			m.sumInt8(s.accInt8[:n*panel], p, first+r, n)
+			m.finish(s, p, first+r, n)
 		}
 		return
 	}
 	clear(s.acc[:rows*panel])
-	if t.w.grouped != nil {
-		t.sumGroups(s, p, first, rows)
-		t.finish(s, p, first, rows)
+	if m.w.grouped != nil {
+		m.sumGroups(s, p, first, rows)
+		m.finish(s, p, first, rows)
 		return
 	}
-	x, size := t.x[first*t.xStride:], t.w.in*panel
-	switch t.w.format {
+	x, size := m.x[first*m.xStride:], m.w.in*panel
+	switch m.w.format {
 	case precision.F32:
-		t.sum(s, x, rows, view[float32](t.w.data)[p*size:][:size])
+		m.sum(s, x, rows, view[float32](m.w.data)[p*size:][:size])
 	case precision.F16:
-		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size])
+		m.sumHalf(s, x, rows, view[uint16](m.w.data)[p*size:][:size])
 	}
-	t.finish(s, p, first, rows)
+	m.finish(s, p, first, rows)
 }
 
-// target returns where the results of panel p go, rows t.stride apart.
-func (t *matmul) target(p, first, rows int) []float32 {
+// target returns where the results of panel p go, rows m.stride apart.
+func (m *matmul) target(p, first, rows int) []float32 {
 	o := p * panel
-	return t.dst[first*t.stride+o : (first+rows-1)*t.stride+min(o+panel, t.w.out)]
+	return m.dst[first*m.stride+o : (first+rows-1)*m.stride+min(o+panel, m.w.out)]
 }
 
 // finish does the epilogue for the sums of panel p. Keys and values are finished in
 // pieces that stay in the first-level cache until they are stored.
-func (t *matmul) finish(s *scratch, p, first, rows int) {
-	if t.places == nil {
-		dst := t.target(p, first, rows)
-		t.finishRows(dst, t.stride, s, 0, p, first, rows)
-		if t.e == StoreGELU {
+func (m *matmul) finish(s *partScratch, p, first, rows int) {
+	if m.places == nil {
+		dst := m.target(p, first, rows)
+		m.finishRows(dst, m.stride, s, 0, p, first, rows)
+		if m.e == StoreGELU {
 			for r := range rows {
-				geluRow(dst[r*t.stride:][:min(panel, t.w.out-p*panel)])
+				geluRow(dst[r*m.stride:][:min(panel, m.w.out-p*panel)])
 			}
 		}
 		return
 	}
 	for r := 0; r < rows; r += panelKeys {
 		n := min(panelKeys, rows-r)
-		t.finishRows(s.tile[:n*panel], panel, s, r, p, first+r, n)
-		t.spread(s.tile[:], p, first+r, n)
+		m.finishRows(s.tile[:n*panel], panel, s, r, p, first+r, n)
+		m.spread(s.tile[:], p, first+r, n)
 	}
 }
 
-// fetch prefetches the memory that the epilogue of panel p accesses. A few rows are
+// prefetch asks for the memory that the epilogue of panel p accesses. A few rows are
 // summed as fast as weights arrive from memory, and the epilogue would have to wait.
-func (t *matmul) fetch(p, first, rows int) {
+func (m *matmul) prefetch(p, first, rows int) {
 	o := p * panel
-	if t.bias != nil {
-		fetchRows(&bytesOf(t.bias[o:])[0], 0, 1)
+	if m.bias != nil {
+		prefetchRows(&bytesOf(m.bias[o:])[0], 0, 1)
 	}
-	if t.w.format == precision.Int8 {
-		fetchRows(&bytesOf(t.w.scale[o:])[0], 0, 1)
-		fetchRows(&bytesOf(t.w.offset[o:])[0], 0, 1)
+	if m.w.format == precision.Int8 {
+		prefetchRows(&bytesOf(m.w.scale[o:])[0], 0, 1)
+		prefetchRows(&bytesOf(m.w.offset[o:])[0], 0, 1)
 	}
-	if rows < manyRows && t.places == nil {
-		fetchRows(&bytesOf(t.target(p, first, rows))[0], 4*t.stride, rows)
+	if rows < manyRows && m.places == nil {
+		prefetchRows(&bytesOf(m.target(p, first, rows))[0], 4*m.stride, rows)
 	}
 }
 
 // finishRows finishes rows rows of sums from row at on, which are rows from first on
 // of panel p, into dst.
-func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first, rows int) {
+func (m *matmul) finishRows(dst []float32, stride int, s *partScratch, at, p, first, rows int) {
 	o := p * panel
-	bias := negativeZeros[:min(panel, t.w.out-o)]
-	if t.bias != nil {
-		bias = t.bias[o:][:len(bias)]
+	bias := negativeZeros[:min(panel, m.w.out-o)]
+	if m.bias != nil {
+		bias = m.bias[o:][:len(bias)]
 	}
-	if t.w.format == precision.Int8 {
-		t.finishInt8(dst, s.accInt8[at*panel:][:rows*panel], o, first, rows, stride, bias)
+	if m.w.format == precision.Int8 {
+		m.finishInt8(dst, s.accInt8[at*panel:][:rows*panel], o, first, rows, stride, bias)
 		return
 	}
 	f := use.tiles.store
-	if t.e == StoreAdd {
+	if m.e == StoreAdd {
 		f = use.tiles.add
 	}
 	f(dst, s.acc[at*panel:][:rows*panel], bias, stride, rows)

@@ -99,13 +99,13 @@ func checkPlaces(places []Slot, rest int) {
 
 // spread stores finished outputs of panel p, tile [rows][64], for rows rows from first
 // on.
-func (t *matmul) spread(tile []float32, p, first, rows int) {
+func (m *matmul) spread(tile []float32, p, first, rows int) {
 	for lo := 0; lo < rows; {
 		hi := lo + 1
-		for hi < rows && t.places[first+hi].follows(t.places[first+hi-1]) {
+		for hi < rows && m.places[first+hi].follows(m.places[first+hi-1]) {
 			hi++
 		}
-		t.spreadRun(tile[lo*panel:], p, first+lo, hi-lo)
+		m.spreadRun(tile[lo*panel:], p, first+lo, hi-lo)
 		lo = hi
 	}
 }
@@ -114,17 +114,17 @@ func (t *matmul) spread(tile []float32, p, first, rows int) {
 func (p Slot) follows(q Slot) bool { return p.K == q.K && p.V == q.V && p.Pos == q.Pos+1 }
 
 // spreadRun is spread for rows at consecutive positions of the same caches.
-func (t *matmul) spreadRun(tile []float32, p, first, rows int) {
-	to := t.places[first]
+func (m *matmul) spreadRun(tile []float32, p, first, rows int) {
+	to := m.places[first]
 	dim, width := to.K.dim, to.K.heads*to.K.dim
-	for o, end := p*panel, min((p+1)*panel, t.w.out); o < end; {
-		x, i := tile[o%panel:], o-t.stride // i counts from the first number of the keys
+	for o, end := p*panel, min((p+1)*panel, m.w.out); o < end; {
+		x, i := tile[o%panel:], o-m.stride // i counts from the first number of the keys
 		n := min(dim-i%dim, end-o)
 		switch {
 		case i < 0:
 			n = min(-i, end-o)
 			for r := range rows {
-				copy(t.dst[(first+r)*t.stride+o:][:n], x[r*panel:])
+				copy(m.dst[(first+r)*m.stride+o:][:n], x[r*panel:])
 			}
 		case i < width:
 			to.K.put(i/dim, i%dim, n, to.Pos, rows, x, panel)

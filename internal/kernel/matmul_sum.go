@@ -40,25 +40,25 @@ const (
 )
 
 // sum adds the products of rows rows of x with panel w to s.acc.
-func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
-	step, ahead := blocks(rows, t.w.in, 4*panel, blockBytes, t.depth)
-	for k := 0; k < t.w.in; k += step {
-		n := min(step, t.w.in-k)
-		use.tiles.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
+func (m *matmul) sum(s *partScratch, x []float32, rows int, w []float32) {
+	step, ahead := blocks(rows, m.w.in, 4*panel, blockBytes, m.depth)
+	for k := 0; k < m.w.in; k += step {
+		n := min(step, m.w.in-k)
+		use.tiles.f32(s.acc[:], x[k:], m.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
 	}
 }
 
 // sumHalf is sum for half-precision weights.
-func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16) {
-	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, t.depth)
-	for k := 0; k < t.w.in; k += step {
-		n := min(step, t.w.in-k)
+func (m *matmul) sumHalf(s *partScratch, x []float32, rows int, w []uint16) {
+	step, ahead := blocks(rows, m.w.in, 2*panel, blockBytes, m.depth)
+	for k := 0; k < m.w.in; k += step {
+		n := min(step, m.w.in-k)
 		if block := w[k*panel:][:n*panel]; rows < wideRows {
-			use.tiles.f16(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
+			use.tiles.f16(s.acc[:], x[k:], m.xStride, rows, block, hint{ahead: ahead})
 		} else {
 			use.tiles.widen(s.wide[:], block)
 			next := hint{ahead: distance(s.wide[:], block) + 2*len(block), width: 2 * panel}
-			use.tiles.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], next)
+			use.tiles.f32(s.acc[:], x[k:], m.xStride, rows, s.wide[:n*panel], next)
 		}
 	}
 }

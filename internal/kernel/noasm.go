@@ -9,7 +9,7 @@ package kernel
 // type's comment says, others must be filled.
 func setsOfArch() []set { return nil }
 
-func fetchRows(dst *byte, stride int, rows int) {}
+func prefetchRows(dst *byte, stride int, rows int) {}
 
 // aheadRows is the least number of rows for which weights are prefetched.
 const aheadRows = 1

@@ -152,11 +152,11 @@ func signedWith(f func(dst, x *uint8, n int, found *uint32) int32) func(dst []by
 const packedBy4Rows = 11
 
 // sumPackedBy4 is sumInt8 of activations that are packed by 4.
-func (t *matmul) sumPackedBy4(acc []int32, p, first, rows int) {
+func (m *matmul) sumPackedBy4(acc []int32, p, first, rows int) {
 	clear(acc)
-	f, in := &t.rounded.packedBy4, t.w.depth()
-	w := t.w.data[p*panel*in:][:panel*in]
-	_, ahead := blocks(rows, in, panel, blockBytesInt8, t.depth)
+	f, in := &m.rounded.packedBy4, m.w.depth()
+	w := m.w.data[p*panel*in:][:panel*in]
+	_, ahead := blocks(rows, in, panel, blockBytesInt8, m.depth)
 	step := wordDepth
 	if rows < manyRows {
 		step /= 2
@@ -164,17 +164,17 @@ func (t *matmul) sumPackedBy4(acc []int32, p, first, rows int) {
 	for k := 0; k < in; k += step {
 		n, next := min(step, in-k), hint{ahead: ahead, block: rows < manyRows}
 		if k+n == in && rows >= manyRows {
-			next.dst, next.stride = t.goal(p, first, rows)
+			next.dst, next.stride = m.goal(p, first, rows)
 		}
 		g := newRowGroups(rows, packedBy4Rows, 4*panel, n/4, next)
-		x := f.x[(k/wordDepth*t.rows+first)*wordDepth+k%wordDepth:]
+		x := f.x[(k/wordDepth*m.rows+first)*wordDepth+k%wordDepth:]
 		for r := 0; r < rows; {
 			some := g.next()
-			next.fetch(r, some)
+			next.prefetch(r, some)
 			use.int8s.tilePackedBy4(&acc[r*panel], &x[r*wordDepth], wordDepth, &w[k*panel], n/4, g.ahead, g.pace, some)
 			r += some
 		}
 	}
-	use.int8s.outliers(&acc[0], &t.w.offset[p*panel], &f.start[first], &f.outliers[first*f.maxOutliers].at,
+	use.int8s.outliers(&acc[0], &m.w.offset[p*panel], &f.start[first], &f.outliers[first*f.maxOutliers].at,
 		&f.outlierCount[first], f.maxOutliers, &w[0], rows)
 }

@@ -99,8 +99,8 @@ func (r *RoundedRows) rowsFrom(first, groups int) groupedRows {
 func (j *roundJob) Part(i int) { j.roundRange(i*roundRows, min((i+1)*roundRows, j.rows)) }
 
 func (j *roundJob) roundRange(lo, hi int) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
+	s := partScratches.Get().(*partScratch)
+	defer partScratches.Put(s)
 	for r := lo; r < hi; r++ {
 		row := j.x[r*j.stride:][:j.w.in]
 		if j.norm.Gain != nil {

@@ -6,7 +6,7 @@ package kernel
 
 // Most functions are their namesake ending in Ref, for the sizes that the generator states.
 
-func fetchRows(dst *byte, stride, rows int)
+func prefetchRows(dst *byte, stride, rows int)
 func transposeWordsAVX2(to, from *byte, stride, rows, cols int)
 func transposeNarrowAVX2(to *uint16, from *float32, stride, rows, cols int)
 func transposeHalvesAVX2(to, from *byte, stride, rows, cols int)

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	ConstraintExpr("!purego")
-	fetchRows()
+	prefetchRows()
 	transposeWords()
 	transposeNarrow()
 	transposeHalves()

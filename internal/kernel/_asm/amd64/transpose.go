@@ -137,10 +137,10 @@ func transposeHalves() {
 	})
 }
 
-// fetchRows generates a loop over rows, stride bytes apart, that asks for 256 bytes of each, to
+// prefetchRows generates a loop over rows, stride bytes apart, that asks for 256 bytes of each, to
 // be written. It never faults. Processors without PREFETCHW take it for a NOP.
-func fetchRows() {
-	function("fetchRows", "(dst *byte, stride, rows int)")
+func prefetchRows() {
+	function("prefetchRows", "(dst *byte, stride, rows int)")
 	Load(Param("dst"), reg.RAX)
 	stride, rows := load64("stride"), load64("rows")
 	SUBQ(I8(-128), reg.RAX) // so that all four displacements fit in eight bits
