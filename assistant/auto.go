@@ -219,28 +219,42 @@ func (s *autoStream) Observe(r Round) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.updateActive()
+	s.observeWindow(r)
+	for j := range min(r.Kept, lengths[s.length]) {
+		a.survival[j].add(r.Kept > j+1)
+	}
+	a.forced = a.forced && r.Drafted == 0
+	g := a.group()
+	s.observeTime(r, g)
+	if g.rounds++; g.rounds >= epoch*a.active {
+		a.decide(g)
+	}
+}
+
+// observeWindow adds what windows cost and yield. a.mu is held.
+func (s *autoStream) observeWindow(r Round) {
 	if r.First {
 		if s.kept > 0 {
-			a.window.add(float64(s.kept), 16)
+			s.a.window.add(float64(s.kept), 16)
 		}
 		s.kept = 0
 	}
 	if r.Opening > 0 {
-		a.opens++
-		a.opening.add(r.Opening.Seconds(), 16)
+		s.a.opens++
+		s.a.opening.add(r.Opening.Seconds(), 16)
 	}
 	s.kept += r.Kept
-	a.forced = a.forced && r.Drafted == 0
-	for j := range min(r.Kept, lengths[s.length]) {
-		a.survival[j].add(r.Kept > j+1)
-	}
-	g, k := a.group(), float64(a.active)
+}
+
+// observeTime adds the times of a round to a group. a.mu is held.
+func (s *autoStream) observeTime(r Round, g *group) {
+	k := float64(s.a.active)
 	took := (r.Draft + r.Verify).Seconds()
 	// Do not time a pass with the window's prompt, a round in which a stream opened a window,
 	// or the first round of a length: other passes have evicted its weights from the
 	// processor's caches.
-	if !r.First && s.length == s.before && s.opens == a.opens {
-		g.recordRound(s.length, took, a.active)
+	if !r.First && s.length == s.before && s.opens == s.a.opens {
+		g.recordRound(s.length, took, s.a.active)
 		if r.Drafted > 0 {
 			g.draftStep.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
 		}
@@ -249,8 +263,5 @@ func (s *autoStream) Observe(r Round) {
 	g.total += took / k
 	if s.length == g.onTrial && g.onTrial != g.inUse { // not a round that began before the trial, or with other streams
 		g.trialLoss += (took - float64(r.Kept)*g.price) / k
-	}
-	if g.rounds++; g.rounds >= epoch*a.active {
-		a.decide(g)
 	}
 }

@@ -77,8 +77,8 @@ type calibrated struct {
 // Begin decides whether the window is worth preparing for.
 func (c *calibrated) Begin(opened bool) {
 	const (
-		trial = 8 // one window in this many is prepared even if that does not seem to pay
-		few   = 8 // windows that say nothing yet
+		trialWindows = 8 // one window in this many is prepared even if that does not seem to pay
+		few          = 8 // windows that say nothing yet
 	)
 	p := c.p
 	p.mu.Lock()
@@ -89,7 +89,7 @@ func (c *calibrated) Begin(opened bool) {
 	c.opened, c.measured, c.skip, c.saved = opened, false, false, 0
 	if !opened && p.saved.n >= few && p.saved.v < p.opening {
 		p.skipped++
-		c.skip = p.skipped < trial
+		c.skip = p.skipped < trialWindows
 	}
 	if !c.skip {
 		p.skipped = 0
@@ -98,7 +98,7 @@ func (c *calibrated) Begin(opened bool) {
 
 // Length returns the maximum length of a draft, or 0 if drafts have not paid lately.
 func (c *calibrated) Length() int {
-	const trial = 12 // one round in this many drafts if drafting does not pay
+	const trialRounds = 12 // one round in this many drafts if drafting does not pay
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *calibrated) Length() int {
 		return 0
 	}
 	if p.gain.n >= 8 && p.gain.v < p.draft.v {
-		if p.idle++; p.idle < trial {
+		if p.idle++; p.idle < trialRounds {
 			return 0
 		}
 	}
@@ -133,8 +133,8 @@ func (c *calibrated) More(int, float32) bool { return true }
 // Cut returns the length with the largest expected gain.
 func (c *calibrated) Cut(logProbs []float32) int {
 	const (
-		memory = 32
-		trial  = 24 // one draft in this many is verified even if none seems to pay
+		memory      = 32
+		trialDrafts = 24 // one draft in this many is verified even if none seems to pay
 	)
 	p := c.p
 	p.mu.Lock()
@@ -153,7 +153,7 @@ func (c *calibrated) Cut(logProbs []float32) int {
 	}
 	if p.empty++; n > 0 {
 		p.empty = 0
-	} else if p.empty >= trial || p.forced {
+	} else if p.empty >= trialDrafts || p.forced {
 		n = min(2, len(logProbs))
 		p.empty = 0
 	}

@@ -34,7 +34,7 @@ var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
 // length returns how many tokens to draft after a run of right ones.
 func (p *TextPolicy) length(right int) int {
-	const trial = 32 // one round in this many drafts a little even if nothing seems to pay
+	const trialRounds = 32 // one round in this many drafts a little even if nothing seems to pay
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	best, _ := p.times.best(p.Streams(), MaxTextDraft, func(i int) float64 {
@@ -42,7 +42,7 @@ func (p *TextPolicy) length(right int) int {
 		return p.hitRates[run].rate(firstGuess[run])
 	})
 	if best == 0 {
-		if p.roundsWithoutDraft++; p.roundsWithoutDraft >= trial {
+		if p.roundsWithoutDraft++; p.roundsWithoutDraft >= trialRounds {
 			return 2
 		}
 	}
