@@ -23,10 +23,8 @@ const (
 	leastGap    = 150 // frames without words that are examined
 	gapEdge     = 30  // frames at either end of a gap that may belong to the words beside it
 	leastSpeech = 100 // frames of speech in a gap that are decoded again
-	leadIn      = 50  // frames before a gap that the detector needs to settle
 
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
-	slowBytes     = 12.0
 	sparseSeconds = 2.0
 	longestWord   = 1.0 // s
 
@@ -196,28 +194,6 @@ func (r *transcription) findGaps(ctx context.Context, w *window) (gaps []gap, er
 	}
 	return gaps, nil
 }
-
-// speechIn returns the speech in a stretch of a window, without the edges of the stretch.
-func (r *transcription) speechIn(ctx context.Context, src sampler, w *window, s frameSpan) (speech []frameSpan, err error) {
-	from := max(w.seek, s.start-leadIn)
-	pcm, err := src.Samples(ctx, from, s.end-from)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range gapVAD.Speech(pcm) {
-		part := frameSpan{
-			max(from+int(p.Start/audio.HopLength), s.start+gapEdge),
-			min(from+int(p.End/audio.HopLength), s.end-gapEdge),
-		}
-		if part.start < part.end {
-			speech = append(speech, part)
-		}
-	}
-	return speech, nil
-}
-
-// excess returns how many seconds a text lasts longer than at slowBytes a second.
-func excess(seconds float64, text string) float64 { return seconds - float64(len(text))/slowBytes }
 
 // A textSpan is a stretch with words: a segment, or a word of a sparse one.
 type textSpan struct {

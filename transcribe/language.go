@@ -15,8 +15,8 @@ type detection struct {
 	all         []float32 // of all languages of the model; nil if the language was given
 }
 
-// setLanguage fixes the language of the clip. It returns the window in which it was detected, if that can be decoded.
-func (r *transcription) setLanguage(ctx context.Context) (ahead *window, err error) {
+// findLanguage fixes the language of the clip. It returns the window in which it was detected, if that can be decoded.
+func (r *transcription) findLanguage(ctx context.Context) (ahead *window, err error) {
 	if r.t.language != nil {
 		r.language = detection{Language: *r.t.language}
 	} else if ahead, err = r.detect(ctx); err != nil {
@@ -142,7 +142,7 @@ func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 	if err := r.setStart(ctx); err != nil {
 		return l, 0, err
 	}
-	w, err := r.setLanguage(ctx)
+	w, err := r.findLanguage(ctx)
 	w.close()
 	return r.clipLanguage.Language, r.clipLanguage.probability, err
 }

@@ -36,6 +36,12 @@ type sampler interface {
 // hour of other speech, read, spoken and noisy. So were all 9 windows with invented text.
 const confirmSpeechAbove = 0.2
 
+// leadIn is how many frames before what is examined the detector needs to settle.
+const leadIn = 50
+
+// slowBytes of text a second are slow speech.
+const slowBytes = 12.0
+
 // judge decides whether the text of a window counts. If no speech is heard where text is in doubt, it is invented.
 func (r *transcription) judge(ctx context.Context, w *window) error {
 	r.stats.Windows++
@@ -116,6 +122,28 @@ func (r *transcription) speechStart(ctx context.Context, src sampler, w *window,
 	}
 	return word.Start, nil
 }
+
+// speechIn returns the speech in a stretch of a window, without the edges of the stretch.
+func (r *transcription) speechIn(ctx context.Context, src sampler, w *window, s frameSpan) (speech []frameSpan, err error) {
+	from := max(w.seek, s.start-leadIn)
+	pcm, err := src.Samples(ctx, from, s.end-from)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range gapVAD.Speech(pcm) {
+		part := frameSpan{
+			max(from+int(p.Start/audio.HopLength), s.start+gapEdge),
+			min(from+int(p.End/audio.HopLength), s.end-gapEdge),
+		}
+		if part.start < part.end {
+			speech = append(speech, part)
+		}
+	}
+	return speech, nil
+}
+
+// excess returns how many seconds a text lasts longer than at slowBytes a second.
+func excess(seconds float64, text string) float64 { return seconds - float64(len(text))/slowBytes }
 
 // endInSpeech fills a window with zeros after its first size frames, as upstream does, if the sound is cut while
 // somebody speaks. Silence would say that the sentence has ended, and the model would end it with words of its

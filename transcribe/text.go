@@ -74,6 +74,8 @@ type textWord struct {
 	heard *wordTime // its times as heard, if they are in doubt
 }
 
+func (w textWord) isTimed() bool { return w.timed }
+
 // textWords returns the words of the text, as those of a transcript are, and the lines that they are of. Between them they
 // have all bytes of a line, but for white space at its ends. A long line without times is divided at the ends of sentences.
 func (t *Transcriber) textWords(language string) (words []textWord, lines []transcript.Cue) {
@@ -252,18 +254,10 @@ func (r *transcription) timeSpan(ctx context.Context, m *textMatch, span textGap
 
 // segments returns the lines as segments. old are those that were heard.
 func (m *textMatch) segments(lines []transcript.Cue, old []transcript.Segment, duration float64) (all []transcript.Segment) {
-	ahead := 0 // the first word from there on that was said
-	next := func(from int) float64 {
-		for ahead = max(ahead, from); ahead < len(m.words) && !m.words[ahead].timed; ahead++ {
-		}
-		if ahead == len(m.words) {
-			return duration
-		}
-		return m.words[ahead].start
-	}
-	moved := next(0) // how far the times of lines were off
-	if ahead < len(m.words) {
-		moved -= lines[m.words[ahead].line].Start
+	said := m.saidFrom(duration)
+	moved := said[0] // how far the times of lines were off
+	if i := slices.IndexFunc(m.words, textWord.isTimed); i >= 0 {
+		moved -= lines[m.words[i].line].Start
 	}
 	ended, o := 0., transcript.Segment{}
 	for from, to := 0, 0; from < len(m.words); from = to {
@@ -271,8 +265,8 @@ func (m *textMatch) segments(lines []transcript.Cue, old []transcript.Segment, d
 		for to = from; to < len(m.words) && m.words[to].line == m.words[from].line; to++ {
 		}
 		words := m.words[from:to]
-		if start := next(from); ahead < to { // words that were not said have no time of their own
-			at, moved = start, start-l.Start
+		if start := said[from]; slices.ContainsFunc(words, textWord.isTimed) {
+			at, moved = start, start-l.Start // of the words that were not said, which have no time of their own
 			for i := range words {
 				if w := &words[i]; !w.timed {
 					w.start, w.end = at, at
@@ -291,20 +285,40 @@ func (m *textMatch) segments(lines []transcript.Cue, old []transcript.Segment, d
 		for len(old) > 0 && (o.Tokens == nil || old[0].Start <= words[0].start) {
 			o, old = old[0], old[1:]
 		}
-		s := transcript.Segment{
-			ID: len(all), Start: round2(words[0].start), End: round2(words[len(words)-1].end), Fixed: l.HasTimes(), Seek: o.Seek,
-			Language: o.Language, LanguageProbability: o.LanguageProbability, Temperature: o.Temperature,
-			AvgLogProb: o.AvgLogProb, CompressionRatio: o.CompressionRatio, NoSpeechProb: o.NoSpeechProb,
-		}
-		for _, w := range words {
-			s.Text += w.word
-			s.Tokens = append(s.Tokens, w.tokens...)
-			s.Words = append(s.Words, transcript.Word{Word: w.word, Start: round2(w.start), End: round2(w.end), Probability: w.probability})
-		}
-		if ended = s.End; l.HasTimes() { // it stays as long as it did, if the next one leaves room
-			s.End = max(s.End, min(s.Start+l.End-l.Start, next(to), duration))
+		s := segmentWith(words, o)
+		s.ID, s.Fixed = len(all), l.HasTimes()
+		if ended = s.End; s.Fixed { // it stays as long as it did, if the next one leaves room
+			s.End = max(s.End, min(s.Start+l.End-l.Start, said[to], duration))
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// saidFrom returns for each word, and for the end of the text, when the first word from there on that was said begins;
+// end without one.
+func (m *textMatch) saidFrom(end float64) []float64 {
+	starts := make([]float64, len(m.words)+1)
+	starts[len(m.words)] = end
+	for i, w := range slices.Backward(m.words) {
+		if starts[i] = starts[i+1]; w.timed {
+			starts[i] = w.start
+		}
+	}
+	return starts
+}
+
+// segmentWith returns words as a segment, with the figures of one that was heard.
+func segmentWith(words []textWord, heard transcript.Segment) transcript.Segment {
+	s := transcript.Segment{
+		Start: round2(words[0].start), End: round2(words[len(words)-1].end), Seek: heard.Seek,
+		Language: heard.Language, LanguageProbability: heard.LanguageProbability, Temperature: heard.Temperature,
+		AvgLogProb: heard.AvgLogProb, CompressionRatio: heard.CompressionRatio, NoSpeechProb: heard.NoSpeechProb,
+	}
+	for _, w := range words {
+		s.Text += w.word
+		s.Tokens = append(s.Tokens, w.tokens...)
+		s.Words = append(s.Words, transcript.Word{Word: w.word, Start: round2(w.start), End: round2(w.end), Probability: w.probability})
+	}
+	return s
 }

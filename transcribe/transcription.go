@@ -81,7 +81,7 @@ func (r *transcription) transcribeSpans(ctx context.Context) error {
 	} else {
 		r.logUnreachable(ctx)
 	}
-	ahead, err := r.setLanguage(ctx)
+	ahead, err := r.findLanguage(ctx)
 	if err != nil {
 		return err
 	}
