@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net"
 	"path/filepath"
@@ -16,199 +15,126 @@ import (
 	"verity/diarize"
 )
 
-// Translate puts Verity's flags in place of those of other programs among the arguments of a command, and an equals sign
-// between a flag that may stand alone and its value.
-func Translate(c *cobra.Command, args []string) (out []string) {
-	format := c.Flags().Lookup("output-format")
-	isOutput := func(arg string) bool {
-		return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--output")
-	}
-	printsText := c.Flags().Lookup("timestamps") != nil && !slices.ContainsFunc(args, isOutput)
-	for len(args) > 0 && args[0] != "--" {
-		if formatOf(args[0]) != "" && format != nil {
-			format.Annotations[AskedKey] = args[:1]
-		}
-		ours, n := translated(c, args)
-		switch last := len(out) - 1; {
-		case printsText && strings.EqualFold(strings.Join(args[:n], "="), "--verbose=true"): // whisper prints times then
-			out = append(out, "--timestamps")
-		case n > 0:
-			out = append(out, ours...)
-		case last >= 0 && isValue(c.Flags(), out[last], args[0]):
-			out[last] += "=" + args[0]
-		default:
-			out = append(out, args[0])
-		}
-		args = args[max(n, 1):]
-	}
-	if out = append(out, args...); isReader(c) {
-		out = join(out)
-	}
-	return out
+// A foreignFlag says what stands here for flags of whisper, whisper.cpp, faster-whisper, whisperX and their servers. Without
+// ours, same and advice, they ask for what Verity does anyway.
+type foreignFlag struct {
+	names  string // as typed there, with hyphens between words
+	values string // with which ours holds; * is any; empty for flags that stand alone
+	ours   string // flags of ours with that effect; DIRECTORY and NAME are the parts of a VALUE that is a path
+	half   int    // ours takes the values of two flags, and this one is the first or the second: see joined
+	same   string // our flag that takes all other values as they are, without its hyphens
+	advice string // of an error about all other values
 }
 
-// translated returns what stands for the argument that begins args, and how many it replaces: none if it stays. Flags of other
-// programs that have no equivalent get two hyphens, since -fp would be read as -f p.
-func translated(c *cobra.Command, args []string) (ours []string, n int) {
-	reads, name := isReader(c), strings.TrimLeft(args[0], "-")
-	if ours, n = equivalent(c, args); n > 0 && reads {
-		return ours, n
-	}
-	here, _ := elsewhere(name)
-	switch {
-	case (args[0] == "-f" || args[0] == "--file") && c.Name() == "transcribe" && len(args) > 1 && isSound(args[1]):
-		return nil, 1 // whisper.cpp names recordings so
-	case formatOf(args[0]) != "":
-		return []string{"--output-format=" + formatOf(args[0])}, 1
-	case here != "" && args[0][0] == '-' && reads:
-		return []string{"--" + name}, 1
-	}
-	return nil, 0
+// foreignFlags is in the order of preference, for flags in several rows. Flags without a use here are not among them, except
+// short ones that would be read as one of ours with its value.
+var foreignFlags = []foreignFlag{
+	// What Verity does anyway.
+	{names: "-dev -oved -vm --vad-model --device-index --hf-token --pretty-json", values: "*"},
+	{names: "-fa --flash-attn -nfa --no-flash-attn -ng --no-gpu -nt --no-timestamps -sow --split-on-word -sns --suppress-nst --no-align --convert"},
+	{names: "-nc --no-context -nlp --no-language-probabilities -pr --print-realtime"},
+	{names: "-p --processors", values: "1"},
+	{names: "-ml --max-len", values: "0"},
+	{names: "--print-colors --live-transcribe", values: "false"},
+	{names: "--patience", values: "1 1.0 none"},
+	{names: "--beam-size --best-of --language --max-line-width --max-line-count --max-words-per-line", values: "none"},
+	{names: "--inference-path", values: "/inference /v1/audio/transcriptions"},
+
+	// Flags of ours that have the effect.
+	{names: "-ac --audio-ctx", values: "0", ours: "--audio-context=all"},
+	{names: "-mc --max-context", values: "0", ours: "--condition-on-previous-text=false"},
+	{names: "-ml --max-len", values: "1", ours: "--max-words-per-line=1"},
+	{names: "--compute-type", values: "float16", ours: "--precision=f16"},
+	{names: "--compute-type", values: "float32", ours: "--precision=f32"},
+	{names: "--compute-type", values: "int8 int8_float32 int8_float16 int8_bfloat16", ours: "--precision=int8"},
+	{names: "--overwrite -y", ours: "--force"},
+	{names: "--json", ours: "--output-format=json"},
+	{names: "--srt", ours: "--output-format=srt"},
+	{names: "--txt", ours: "--output-format=txt"},
+	{names: "--vtt", ours: "--output-format=vtt"},
+	{names: "--no-vad --no-vad-filter", ours: "--vad=off"},
+	{names: "-pp", ours: "--progress=always"},
+	{names: "-di", ours: "--speakers=channels"},
+	{names: "--diarize --diarise --tinydiarize -tdrz", ours: "--speakers=voice"},
+	{names: "--suppress-numerals", ours: "--suppress-expression=.*[0-9%$£].*"},
+	{names: "-tr --translate", ours: "--task=translate"},
+	{names: "-nf --no-fallback", ours: "--temperature-increment-on-fallback=none"},
+	{names: "-ml --max-len", values: "*", ours: "--max-line-width=VALUE --max-line-count=1"},
+	{names: "--output --out", values: "*", ours: "--output-dir=VALUE"},
+	{names: "--format", values: "*", ours: "--output-format=VALUE"},
+	{names: "-of --output-file", values: "*", ours: "--output-dir=DIRECTORY --name=NAME"},
+	{names: "-ot --offset-t", values: "*", ours: "--clip-timestamps", half: 1},
+	{names: "-d --duration", values: "*", ours: "--clip-timestamps", half: 2},
+	{names: "--host", values: "*", ours: "--listen", half: 1},
+	{names: "--port", values: "*", ours: "--listen", half: 2},
+	{names: "--min-speakers", values: "*", ours: "--speakers", half: 1},
+	{names: "--max-speakers", values: "*", ours: "--speakers", half: 2},
+
+	// Flags of ours for the same values.
+	{names: "--audio-ctx -ac", same: "audio-context"},
+	{names: "--batch-size", same: "batch"},
+	{names: "--beams --num-beams -bs", same: "beam-size"},
+	{names: "-bo", same: "best-of"},
+	{names: "--batched", same: "chunked"},
+	{names: "--prompt", same: "initial-prompt"},
+	{names: "--logprob-thold -lpt", same: "logprob-threshold"},
+	{names: "--model-directory", same: "model"},
+	{names: "--no-speech-thold -nth", same: "no-speech-threshold"},
+	{names: "--local-files-only --model-cache-only", same: "offline"},
+	{names: "--to", same: "precision"},
+	{names: "--print-progress", same: "progress"},
+	{names: "--no-prints -np", same: "quiet"},
+	{names: "--num-speakers --speaker-num", same: "speakers"},
+	{names: "--suppress-regex", same: "suppress-expression"},
+	{names: "-tp", same: "temperature"},
+	{names: "-tpi --temperature-inc", values: "0.2 0.20", same: "temperature-increment-on-fallback"},
+	{names: "--cpu-threads -t", same: "threads"},
+	{names: "--ssl-cert --ssl-certfile", same: "tls-cert"},
+	{names: "--vad-filter", same: "vad"},
+	{names: "-vsd", same: "vad-min-silence-duration-ms"},
+	{names: "--vad-onset -vt", same: "vad-threshold"},
+
+	// No flag of ours. With the values, if there are any, Verity does that anyway.
+	{names: "--grammar --grammar-rule", advice: "Verity has no grammars"},
+	{names: "--device", values: "cpu auto", advice: "leave it out: Verity computes on processors alone"},
+	{names: "-dev --gpu --cuda", advice: "leave it out: Verity computes on processors alone"},
+	{names: "--debug-mode -debug -vv", advice: "use --log-level debug"},
+	{names: "--verbose", values: "true false", advice: "leave it out: --quiet and --stats say how much is printed"},
+	{names: "--fp16", values: "true false", advice: "leave it out"},
+	{names: "--suppress-blank", values: "true", advice: "leave it out"},
+	{names: "--max-initial-timestamp", values: "1 1.0", advice: "leave it out"},
+	{names: "--prompt-reset-on-temperature", values: "0.5", advice: "leave it out"},
+	{names: "--vad-method", values: "silero", advice: "leave it out"},
+	{names: "--chunk-size", values: "30", advice: "leave it out"},
+	{names: "--interpolate-method", values: "nearest", advice: "leave it out"},
+	{names: "-wt --word-thold", values: "0.01", advice: "leave it out"},
+	{names: "-fp -ls --log-score -on -ps --print-special --return-char-alignments", advice: "leave it out"},
+	{names: "--cache-directory --model-dir", advice: "set HF_HUB_CACHE instead"},
+	{names: "-et --entropy-thold", values: "2.4 2.40", advice: "use --compression-ratio-threshold"},
+	{names: "--processors -p --chunk-length --chunk-length-s", advice: "use --chunked for one long file, --batch for several"},
+	{names: "-mc --max-context", values: "-1", advice: "leave it out: context is not limited"},
+	{names: "--compute-type", values: "auto default", advice: "leave it out, or use --precision"},
+	{names: "--segment-resolution", advice: "use --subtitles"},
+	{names: "--vad-max-speech-duration-s --vad-min-speech-duration-ms --vad-offset --vad-samples-overlap --vad-speech-pad-ms -vmsd -vo -vp -vspd",
+		advice: "leave it out: only --vad-threshold and --vad-min-silence-duration-ms can be set"},
+	{names: "--start --offset --seek -ss", advice: "use --clip-timestamps START,END"},
+	{names: "--log-file", advice: "use 2> FILE"},
+	{names: "--tls-key --ssl-key --ssl-keyfile", advice: "use --tls-cert CERTIFICATE,KEY"},
+	{names: "--input -i", advice: "name the file without a flag"},
+	{names: "--align-model -dtw", advice: "use --word-timestamps"},
+	{names: "--output-words -owts", advice: "use -f ass --highlight-words"},
+	{names: "--detect-language -dl", advice: "use -f json, which has the language"},
+	{names: "--print-confidence --print-colors -pc", advice: "use -f json, which has the probabilities"},
+	{names: "--live-input-device --live-transcribe --live-volume-threshold", advice: "use verity listen"},
+	{names: "--capture", advice: "pipe it in, as arecord -D hw:1 -t raw -fS16_LE -r 16000 | verity listen raw:16000"},
+	{names: "--step --length --keep --keep-context -kc", advice: "leave it out: words are confirmed as soon as two passes agree"},
+	{names: "--inference-path --request-path --public", advice: "leave it out: paths and the page are fixed"},
+	{names: "--tmp-dir", advice: "set TMPDIR instead"},
 }
 
-// formatOf returns the format that one of formatFlags asks for.
-func formatOf(arg string) string { return formatFlags[strings.Replace(arg, "--output-", "-o", 1)] }
-
-// formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
-var formatFlags = map[string]string{
-	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
-	"-ojson-full": "json",
-}
-
-// isSound reports whether the value of -f is the path of a recording. A format is none, whatever directories there are.
-func isSound(value string) bool { return value == "-" || strings.ContainsAny(value, `./\`) }
-
-// others are flags of whisper, whisper.cpp, faster-whisper, whisperX and their servers, alone or with a value (* is any), under
-// what stands for them here: our flags, which begin with hyphens (DIRECTORY and NAME are the parts of a path; for [0] and [1], see
-// pairs); nothing, if they ask for what Verity does anyway; a flag that takes the same values; or what an error advises. Flags
-// without a use here are not among them, except short ones that would be read as one of ours with its value.
-var others = byName(map[string]string{
-	"": "-dev=* -fa flash-attn -nfa no-flash-attn -ng no-gpu -oved=* -p=1 processors=1 -nt no-timestamps -sow split-on-word -sns suppress-nst " +
-		"-vm=* vad-model=* -mc=-1 max-context=-1 -ml=0 max-len=0 device=cpu device=auto device-index=* fp16=true fp16=false hf-token=* " +
-		"compute-type=auto compute-type=default verbose=true verbose=false print-colors=false pretty-json=* live-transcribe=false " +
-		"vad-method=silero chunk-size=30 interpolate-method=nearest no-align suppress-blank=true max-initial-timestamp=1 " +
-		"max-initial-timestamp=1.0 prompt-reset-on-temperature=0.5 patience=1 patience=1.0 patience=none beam-size=none best-of=none " +
-		"language=none max-line-width=none max-line-count=none max-words-per-line=none " +
-		"-et=2.4 -et=2.40 entropy-thold=2.4 entropy-thold=2.40 -wt=0.01 word-thold=0.01 " +
-		"convert -nc no-context -nlp no-language-probabilities inference-path=/inference inference-path=/v1/audio/transcriptions " +
-		"-tpi=0.2 -tpi=0.20 temperature-inc=0.2 temperature-inc=0.20 -pr print-realtime",
-
-	"--audio-context=all":                      "-ac=0 audio-ctx=0",
-	"--clip-timestamps[0]=*":                   "-ot=* offset-t=*",
-	"--clip-timestamps[1]=*":                   "-d=* duration=*",
-	"--condition-on-previous-text=false":       "-mc=0 max-context=0",
-	"--listen[0]=*":                            "host=*",
-	"--listen[1]=*":                            "port=*",
-	"--max-line-width=* --max-line-count=1":    "-ml=* max-len=*",
-	"--max-words-per-line=1":                   "-ml=1 max-len=1",
-	"--precision=f16":                          "compute-type=float16",
-	"--precision=f32":                          "compute-type=float32",
-	"--precision=int8":                         "compute-type=int8 compute-type=int8_float32 compute-type=int8_float16 compute-type=int8_bfloat16",
-	"--force":                                  "overwrite -y",
-	"--output-dir=*":                           "output=* out=*",
-	"--output-format=*":                        "format=*",
-	"--output-format=json":                     "json",
-	"--output-format=srt":                      "srt",
-	"--output-format=txt":                      "txt",
-	"--output-format=vtt":                      "vtt",
-	"--vad=off":                                "no-vad no-vad-filter",
-	"--output-dir=DIRECTORY --name=NAME":       "-of=* output-file=*",
-	"--progress=always":                        "-pp",
-	"--speakers[0]=*":                          "min-speakers=*",
-	"--speakers[1]=*":                          "max-speakers=*",
-	"--speakers=channels":                      "-di",
-	"--speakers=voice":                         "diarize diarise tinydiarize -tdrz",
-	"--suppress-expression=.*[0-9%$£].*":       "suppress-numerals",
-	"--task=translate":                         "-tr translate",
-	"--temperature-increment-on-fallback=none": "-nf no-fallback",
-
-	"audio-context": "audio-ctx -ac", "batch": "batch-size", "beam-size": "beams num-beams -bs", "best-of": "-bo", "chunked": "batched",
-	"initial-prompt": "prompt", "logprob-threshold": "logprob-thold -lpt", "model": "model-directory",
-	"no-speech-threshold": "no-speech-thold -nth", "offline": "local-files-only model-cache-only", "precision": "to",
-	"progress": "print-progress", "quiet": "no-prints -np", "speakers": "num-speakers speaker-num",
-	"suppress-expression": "suppress-regex", "temperature": "-tp", "temperature-increment-on-fallback": "temperature-inc -tpi",
-	"threads": "cpu-threads -t", "tls-cert": "ssl-cert ssl-certfile", "vad": "vad-filter", "vad-min-silence-duration-ms": "-vsd", "vad-threshold": "vad-onset -vt",
-
-	"Verity has no grammars": "grammar grammar-rule", "leave it out: Verity computes on processors alone": "device -dev gpu cuda",
-	"use --log-level debug": "debug debug-mode -debug -vv", "leave it out: --quiet and --stats say how much is printed": "verbose",
-	"leave it out": "fp16 -fp -ls log-score -on -ps print-special -wt word-thold suppress-blank max-initial-timestamp " +
-		"prompt-reset-on-temperature chunk-size vad-method interpolate-method return-char-alignments",
-	"set HF_HUB_CACHE instead": "cache-directory model-dir", "use --compression-ratio-threshold": "entropy-thold -et",
-	"use --chunked for one long file, --batch for several": "processors -p chunk-length chunk-length-s",
-	"leave it out: context is not limited":                 "max-context -mc",
-	"leave it out, or use --precision":                     "compute-type",
-	"use --subtitles":                                      "segment-resolution",
-	"leave it out: only --vad-threshold and --vad-min-silence-duration-ms can be set": "vad-max-speech-duration-s vad-min-speech-duration-ms " +
-		"vad-offset vad-samples-overlap vad-speech-pad-ms -vmsd -vo -vp -vspd",
-	"use --clip-timestamps START,END": "start offset seek -ss", "use 2> FILE": "log-file", "use --tls-cert CERTIFICATE,KEY": "tls-key ssl-key ssl-keyfile", "name the file without a flag": "input -i",
-	"use --word-timestamps": "align-model -dtw", "use -f ass --highlight-words": "output-words -owts",
-	"use -f json, which has the language": "detect-language -dl", "use -f json, which has the probabilities": "print-confidence print-colors -pc",
-	"use verity listen": "live-input-device live-transcribe live-volume-threshold",
-	"pipe it in, as arecord -D hw:1 -t raw -fS16_LE -r 16000 | verity listen raw:16000": "capture",
-	"leave it out: words are confirmed as soon as two passes agree":                     "step length keep keep-context -kc",
-	"leave it out: paths and the page are fixed":                                        "inference-path request-path public", "set TMPDIR instead": "tmp-dir",
-})
-
-// byName turns a table of names around: from each name to its row.
-func byName(table map[string]string) map[string]string {
-	rows := map[string]string{}
-	for row, names := range table {
-		for name := range strings.FieldsSeq(names) {
-			rows[name] = row
-		}
-	}
-	return rows
-}
-
-// isOurs reports whether a row of others consists of our flags, or of none.
-func isOurs(row string) bool { return row == "" || strings.HasPrefix(row, "--") }
-
-// equivalent returns what has the effect of the flag of another program that begins args, and of how many of them it
-// consists: none if that is no such flag, or if a command has no flag for it.
-func equivalent(c *cobra.Command, args []string) (ours []string, n int) {
-	name, value, attached := strings.Cut(args[0], "=")
-	short, is := strings.CutPrefix(name, "-")
-	name = strings.ReplaceAll(strings.TrimPrefix(short, "-"), "_", "-")
-	if n = 1; !attached && len(args) > 1 {
-		value, n = args[1], 2
-	}
-	for _, name := range []string{"-" + name, name} {
-		for _, key := range []string{name + "=" + strings.ToLower(value), name + "=*", name} {
-			text, known := others[key]
-			switch {
-			case !is || !known || !isOurs(text) || !hasAll(c, text) || key == name && attached || key != name && !attached && n == 1:
-			case key == name:
-				return strings.Fields(text), 1
-			default:
-				directory, file := filepath.Split(value)
-				values := strings.NewReplacer("*", value, "DIRECTORY", cmp.Or(directory, "."), "NAME", file)
-				for _, flag := range strings.Fields(text) { // a value may have spaces
-					ours = append(ours, values.Replace(flag))
-				}
-				return ours, n
-			}
-		}
-	}
-	return nil, 0
-}
-
-// hasAll reports whether a command has all flags that a row of others names.
-func hasAll(c *cobra.Command, row string) bool {
-	for word := range strings.FieldsSeq(row) {
-		name, is := strings.CutPrefix(word, "--")
-		if end := strings.IndexAny(name, "=[,:"); end >= 0 {
-			name = name[:end]
-		}
-		if (is || name == row) && c.Flags().Lookup(name) == nil || word == "-f" && c.Flags().ShorthandLookup("f") == nil {
-			return false
-		}
-	}
-	return true
-}
-
-// pairs make one value of two flags of other programs, which may be empty.
-var pairs = map[string]func(first, second string) string{
-	"clip-timestamps": func(offset, duration string) string { // in milliseconds
+// joined makes the value of our flag from those of two flags of other programs, one of which may be empty.
+var joined = map[string]func(first, second string) string{
+	"--clip-timestamps": func(offset, duration string) string { // in milliseconds
 		from, err := strconv.ParseFloat(cmp.Or(offset, "0"), 64)
 		length, err2 := strconv.ParseFloat(cmp.Or(duration, "0"), 64)
 		switch {
@@ -219,66 +145,131 @@ var pairs = map[string]func(first, second string) string{
 		}
 		return number(from/1000) + "," + number((from+length)/1000)
 	},
-	"listen": func(host, port string) string {
+	"--listen": func(host, port string) string {
 		return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), cmp.Or(port, "8000"))
 	},
-	"speakers": func(least, most string) string {
+	"--speakers": func(least, most string) string {
 		return cmp.Or(least, "1") + "-" + cmp.Or(most, strconv.Itoa(diarize.MaxSpeakers))
 	},
 }
 
-// join joins the pairs among the arguments of a command as equivalent returns them. whisperX's --diarize goes with its numbers.
-func join(args []string) []string {
-	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		var values [2]string
-		rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-			flag, value, _ := strings.Cut(arg, "=")
-			for i := range values {
-				if flag == fmt.Sprintf("--%s[%d]", name, i) {
-					values[i] = value
-					return true
-				}
+// formatFlags are whisper.cpp's flags for formats. To this program, -osrt would name the output directory "srt".
+var formatFlags = map[string]string{
+	"-otxt": "txt", "-osrt": "srt", "-ovtt": "vtt", "-olrc": "lrc", "-ocsv": "csv", "-oj": "json", "-ojf": "json", "-ojson": "json",
+	"-ojson-full": "json",
+}
+
+// foreignByName has the rows of foreignFlags by bareName.
+var foreignByName = func() map[string][]foreignFlag {
+	rows := map[string][]foreignFlag{}
+	for _, row := range foreignFlags {
+		for name := range strings.FieldsSeq(row.names) {
+			rows[bareName(name)] = append(rows[bareName(name)], row)
+		}
+	}
+	return rows
+}()
+
+// bareName returns a flag without its hyphens and without underscores, which it may have as in Python.
+func bareName(flag string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(flag, "-"), "-"), "_", "-")
+}
+
+// Translate puts Verity's flags in place of those of other programs among the arguments of a command, and an equals sign
+// between a flag that may stand alone and its value.
+func Translate(c *cobra.Command, args []string) (out []string) {
+	isOutput := func(arg string) bool {
+		return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--output")
+	}
+	printsText := c.Flags().Lookup("timestamps") != nil && !slices.ContainsFunc(args, isOutput)
+	halves := map[string][2]string{}
+	for len(args) > 0 && args[0] != "--" {
+		row, value, n := foreign(c, args)
+		switch last := len(out) - 1; {
+		case printsText && strings.EqualFold(strings.Join(args[:n], "="), "--verbose=true"): // whisper prints times then
+			out = append(out, "--timestamps")
+		case row.half > 0:
+			both := halves[row.ours]
+			both[row.half-1] = value
+			halves[row.ours] = both
+		case n > 0:
+			directory, file := filepath.Split(value)
+			values := strings.NewReplacer("VALUE", value, "DIRECTORY", cmp.Or(directory, "."), "NAME", file)
+			for flag := range strings.FieldsSeq(row.ours) { // a value may have spaces
+				out = append(out, values.Replace(flag))
 			}
-			return arg == "--speakers=voice" && name == "speakers"
-		})
-		if values != [2]string{} {
-			args = slices.Insert(rest, 1, "--"+name+"="+pairs[name](values[0], values[1]))
+		case last >= 0 && isValue(c.Flags(), out[last], args[0]):
+			out[last] += "=" + args[0]
+		default:
+			out = append(out, args[0])
 		}
+		args = args[max(n, 1):]
 	}
-	return args
+	for _, flag := range slices.Sorted(maps.Keys(halves)) {
+		if flag == "--speakers" { // whisperX's --diarize goes with numbers of speakers
+			out = slices.DeleteFunc(out, func(arg string) bool { return arg == "--speakers=voice" })
+		}
+		out = slices.Insert(out, 1, flag+"="+joined[flag](halves[flag][0], halves[flag][1]))
+	}
+	return append(out, args...)
 }
 
-// elsewhere returns what stands here for the flag of another program, and the flag as that program has it. It is empty for
-// a flag without a use here.
-func elsewhere(name string) (here, typed string) {
-	typed, name = "--"+name, strings.ReplaceAll(name, "_", "-")
-	if here = others["-"+name]; !isOurs(here) {
-		return here, "-" + name
+// foreign returns what stands for the flag of another program that begins args, its value, and how many arguments it replaces:
+// none if the argument stays.
+func foreign(c *cobra.Command, args []string) (row foreignFlag, value string, n int) {
+	flag, value, attached := strings.Cut(args[0], "=")
+	if n = 1; !attached && len(args) > 1 {
+		value, n = args[1], 2
 	}
-	if here = others[name]; isOurs(here) {
-		here = ""
-	}
-	return here, typed
-}
-
-// accepted returns the values of another program's flag that others has.
-func accepted(name string) (values []string) {
-	name = strings.ReplaceAll(name, "_", "-")
-	for key := range others {
-		flag, value, _ := strings.Cut(key, "=")
-		if (flag == name || flag == "-"+name) && value != "" && value != "*" {
-			values = append(values, value)
+	isFlag := isReader(c) && strings.HasPrefix(flag, "-")
+	for _, row := range foreignByName[bareName(flag)] {
+		fits := row.values == "*" || slices.Contains(strings.Fields(row.values), strings.ToLower(value))
+		switch {
+		case !isFlag || !hasAll(c, row.ours):
+		case row.values == "" && row.same+row.advice == "" && !attached:
+			return row, "", 1
+		case fits && (attached || n == 2):
+			return row, value, n
 		}
 	}
-	slices.Sort(values)
-	return values
+	format := formatFlags[strings.Replace(args[0], "--output-", "-o", 1)]
+	f := c.Flags().Lookup("output-format")
+	if format != "" && f != nil {
+		f.Annotations[AskedKey] = args[:1]
+	}
+	switch name := strings.TrimLeft(args[0], "-"); {
+	case format != "":
+		return foreignFlag{ours: "--output-format=" + format}, "", 1
+	case (args[0] == "-f" || args[0] == "--file") && c.Name() == "transcribe" && n == 2 && (value == "-" || strings.ContainsAny(value, `./\`)):
+		return foreignFlag{}, "", 1 // whisper.cpp names recordings so; a format has none of these
+	case isFlag && elsewhere(name) != (foreignFlag{}):
+		return foreignFlag{ours: "--" + name}, "", 1 // -fp would be read as -f p
+	}
+	return foreignFlag{}, "", 0
+}
+
+// hasAll reports whether a command has all flags that a text names.
+func hasAll(c *cobra.Command, text string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" =,:", r) }) {
+		name, is := strings.CutPrefix(word, "--")
+		if is && c.Flags().Lookup(name) == nil || word == "-f" && c.Flags().ShorthandLookup("f") == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere returns the row with our flag or the advice for a flag of another program; none for a flag without a use here.
+func elsewhere(name string) (row foreignFlag) {
+	for _, row := range foreignByName[bareName(name)] {
+		if row.same+row.advice != "" {
+			return row
+		}
+	}
+	return foreignFlag{}
 }
 
 // Normalize returns the name of a flag, which may be written with underscores, as in Python, or be another program's.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	name = strings.ReplaceAll(name, "_", "-")
-	if here, _ := elsewhere(name); here != "" && !strings.Contains(here, " ") {
-		name = here
-	}
-	return pflag.NormalizedName(name)
+	return pflag.NormalizedName(cmp.Or(elsewhere(name).same, strings.ReplaceAll(name, "_", "-")))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,16 +145,25 @@ func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 			having = append(having, other.CommandPath())
 		}
 	}
-	here, there := elsewhere(name)
-	if here != "" && isReader(c) {
-		typed = there
+	row := elsewhere(name)
+	known := row != (foreignFlag{}) && isReader(c)
+	if known {
+		typed = "--" + name
+		if slices.Contains(strings.Fields(row.names), "-"+name) {
+			typed = "-" + name
+		}
 	}
 	switch {
-	case here != "" && isReader(c) && hasAll(c, here):
-		if values := accepted(name); len(values) > 0 && strings.HasPrefix(here, "leave") {
-			here = "want " + show.JoinOr(values) + "; " + here
+	case known && hasAll(c, row.advice) && (row.same == "" || c.Flags().Lookup(row.same) != nil):
+		var values []string
+		for _, row := range foreignByName[bareName(name)] {
+			values = append(values, strings.Fields(strings.Trim(row.values, "*"))...)
 		}
-		hint = ": " + here
+		if hint = ": "; len(values) > 0 && strings.HasPrefix(row.advice, "leave") {
+			slices.Sort(values)
+			hint += "want " + show.JoinOr(values) + "; "
+		}
+		hint += cmp.Or(row.advice, row.same)
 	case hint != "":
 	case audio.HasEnding(name):
 		hint = "; a file of that name is written ./" + typed
