@@ -221,12 +221,17 @@ func simulated(alpha float64, n int) (baseline, assisted *report.Score) {
 	return a, b
 }
 
+// compared is a comparison of runs of which the saved ones are all.
+func compared(assisted *report.Score) *report.Comparison {
+	return &report.Comparison{Acceptance: report.Acceptance{Agreement: assisted.Drafting.Agreement()}}
+}
+
 // TestPredict: the prediction is what simulated drafts take, and at the break-even they take as long as plain decoding.
 func TestPredict(t *testing.T) {
 	for _, n := range []int{1, 3, 8} {
 		for _, alpha := range []float64{0, 0.3, 0.9, 1} {
 			a, b := simulated(alpha, n)
-			c := &report.Comparison{}
+			c := compared(b)
 			predict(c, a, b)
 			if want := a.Seconds.Decode / b.Seconds.Decode; c.Predicted == nil || math.Abs(*c.Predicted-want) > 0.01*want {
 				t.Errorf("α %v, %d drafts: predicted %v, want %.3f", alpha, n, c.Predicted, want)
@@ -241,7 +246,7 @@ func TestPredict(t *testing.T) {
 	for drafted, want := range map[int]bool{0: false, 4: false, 5: true} {
 		a, b := simulated(0.5, 1)
 		b.Drafting.Rounds, b.Drafting.Drafted = 100, drafted
-		c := &report.Comparison{}
+		c := compared(b)
 		if predict(c, a, b); (c.Predicted != nil) != want || (c.Theory != nil) != (drafted > 0) {
 			t.Errorf("%d drafts in 100 rounds: predicted %v, theory %v; want a prediction from one in twenty on", drafted, c.Predicted, c.Theory)
 		}
@@ -264,7 +269,7 @@ func TestTheory(t *testing.T) {
 	operations := 0.1
 	b.DraftOperations = &operations
 	b.Drafting.Compared, b.Drafting.Overlap = 100, 99
-	c := &report.Comparison{}
+	c := compared(b)
 	predict(c, a, b)
 	got := c.Theory
 	if !near(got.Alpha, 0.8) || !near(got.Cost, 0.2) || got.Length != 3 || !near(got.Tokens, 2.952) || !near(got.Ideal, 2.952/1.6) || got.Best != 3 {
@@ -295,8 +300,13 @@ func TestTheory(t *testing.T) {
 			t.Errorf("drafts of %v tokens: %v, want %v", n, *c.Theory.Lengths[i].Speedup, want)
 		}
 	}
-	b.Run.Options = map[string]string{"sampler": "rejection", "temperature": "1"}
-	if predict(c, a, b); !near(c.Theory.Alpha, 0.8) {
-		t.Errorf("with rejection: α %v, want that of the run", c.Theory.Alpha)
+	// Rejection sampling, which is only above temperature 0, accepts Σ min(p, q).
+	overlap := 0.99
+	c.Acceptance.Overlap = &overlap
+	for temperature, chance := range map[string]float64{"": 0.8, "0": 0.8, "1": 0.99} {
+		b.Run.Options = map[string]string{"sampler": "rejection", "temperature": temperature}
+		if predict(c, a, b); !near(c.Theory.Alpha, 0.8) || !near(c.Theory.Tokens, assistant.Expected(chance, 3)) {
+			t.Errorf("rejection at temperature %q: α %v, E %v", temperature, c.Theory.Alpha, c.Theory.Tokens)
+		}
 	}
 }

@@ -33,7 +33,10 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 		return
 	}
 	m := measure(baseline, assisted)
-	alpha := q.Agreement()
+	alpha := c.Acceptance.Agreement // of all runs, of which the scores have one
+	if o := c.Acceptance.Overlap; o != nil && samplesByRejection(assisted.Run.Options) {
+		alpha = *o
+	}
 	if q.Drafted*20 >= q.Rounds && len(q.Passes) > 0 {
 		expected := m.speedup(alpha)
 		even := float64(sort.Search(100, func(percent int) bool { return m.speedup(float64(percent)/100) > 1 })) / 100
@@ -43,7 +46,7 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 	t := assistant.Theory{Alpha: alpha, Cost: m.cost, Verify: m.passCost}
 	tokens, steps := m.rounds(alpha, func(int) float64 { return 1 })
 	c.Theory = &report.Theory{
-		Alpha: alpha, Cost: m.cost, Length: m.length(),
+		Alpha: c.Acceptance.Agreement, Cost: m.cost, Length: m.length(),
 		Tokens: transcript.Ratio(tokens, float64(sum(q.Passes))), Ideal: transcript.Ratio(tokens, steps),
 	}
 	const longest = 64 // tokens
@@ -65,6 +68,12 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 		}
 		c.Theory.Lengths = append(c.Theory.Lengths, x)
 	}
+}
+
+// samplesByRejection reports whether a token is accepted with probability Σ min(p, q).
+func samplesByRejection(options map[string]string) bool {
+	t := options["temperature"]
+	return options["sampler"] == "rejection" && t != "" && t != "0"
 }
 
 // measured is plain decoding and decoding with drafts of the same text, as measured.

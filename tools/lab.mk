@@ -162,7 +162,7 @@ pair: build ## the two rows of Hugging Face's article: large-v2 with distil-larg
 	for m in large-v2 distil-large-v2 tiny; do HF_HUB_OFFLINE=1 $(BIN) info $$m >/dev/null || exit; done
 	$(BIN) compare --quiet -m large-v2 -a distil-large-v2 --precision f16 -l en --normalizer english --limit 73 -d $(LIBRI) --out bin/pair/en >/dev/null
 	$(BIN) compare --quiet -m large-v2 -a tiny --precision f16 -l nl --normalizer english --limit 73 -d $(DUTCH) --columns audio,normalized_text --out bin/pair/nl >/dev/null
-	for l in en nl; do $(BIN) report --table bin/pair/$$l; done
+	for l in en nl; do echo; echo "large-v2, $$l"; $(BIN) report bin/pair/$$l | grep -E '^ *(utterances|word error rate|decoding|sound to text|time of work) '; done
 
 bench-hostile: build ## the cost of assistants that are never right; SIZE=base takes a minute or two
 	tools/bench-large.sh $(BIN) $(SIZE) hostile

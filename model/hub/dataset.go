@@ -25,8 +25,8 @@ func (c *Client) Dataset(ctx context.Context, name string) (string, error) {
 	owner, rest, _ := strings.Cut(name, ":")
 	config, split, _ := strings.Cut(rest, ":")
 	switch {
-	case !repoName.MatchString(owner) || strings.Contains(owner, ".."):
-		return "", setError(fmt.Sprintf("%q is not the name of a data set: want owner/name, owner/name:config or owner/name:config:split", name))
+	case !repoName.MatchString(owner) || strings.Contains(owner, "..") || strings.Contains(split, ":"):
+		return "", setError(fmt.Sprintf("%s is not the name of a data set: want owner/name, owner/name:config or owner/name:config:split", name))
 	case c.Cache == "":
 		return "", fmt.Errorf("%s: %w", name, ErrNoCache)
 	}

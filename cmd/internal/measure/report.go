@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -136,6 +137,11 @@ func (r *reportCommand) score(ctx context.Context, args []string) error {
 		f, err := report.Find(arg)
 		if err != nil {
 			return cli.Unusable(err)
+		}
+		for i := range f {
+			if len(args) > 1 && len(f) > 1 { // the variants of two comparisons may have the same names
+				f[i].Name = filepath.Join(arg, f[i].Name)
+			}
 		}
 		files = append(files, f...)
 	}

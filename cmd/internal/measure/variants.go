@@ -164,6 +164,9 @@ func (v *variants) loadAll(ctx context.Context, specs []variantSpec, data *cli.C
 			a.Set, err = report.NewSet(s.name, v.run.report.normalizer)
 		}
 		if err == nil {
+			if s.assisted {
+				a.engine.model.ForceDraft()
+			}
 			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), v.run.batch, v.run.Sound.Input)
 		}
 		if err != nil {
