@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"slices"
 	"time"
@@ -183,71 +182,6 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	return c, named(name, err)
 }
 
-// FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must not change as long
-// as the clip is used. The rules for samples in a file hold: see Read and Warnings.
-func FromSamples(name string, pcm []float32) *Clip {
-	src := &source{open: func() (container, codec, error) {
-		s := &samples{pcm: pcm}
-		return s, s, nil
-	}}
-	src.in, src.dec, _ = src.open()
-	mix := &mixer{src: src, shape: src.shape()}
-	st := &stream{newFile(nil, 0, 0), mix, mix}
-	whole := &chain{first: st, now: st}
-	return &Clip{name: name, src: whole, whole: whole}
-}
-
-// loudest is what no sound exceeds: more are samples of integers that nobody divided. Loud sound may exceed 1.
-const loudest = 32
-
-// CheckSamples returns a *[SampleError] for the first sample that is no number, or none of sound from -1 to 1.
-func CheckSamples(pcm []float32) error {
-	for i, x := range pcm {
-		if !(x >= -loudest && x <= loudest) { // nor NaN
-			return &SampleError{Index: int64(i), Value: x}
-		}
-	}
-	return nil
-}
-
-// A SampleError reports a sample in memory that cannot be sound.
-type SampleError struct {
-	Index int64 // of the sample, from 0
-	Value float32
-}
-
-func (e *SampleError) Error() string {
-	remedy := "; divide samples of 16 bits by 32768"
-	if x := float64(e.Value); math.IsNaN(x) || math.IsInf(x, 0) {
-		remedy = "; replace it by 0 for silence"
-	}
-	return fmt.Sprintf("samples: got %g at index %d, want -1 to 1%s", e.Value, e.Index, remedy)
-}
-
-// samples is sound in memory, as a container and a codec.
-type samples struct {
-	pcm []float32 // not yet read
-	buf []float64 // of the last packet
-}
-
-func (s *samples) shape() shape { return shape{rate: SampleRate, channels: 1} }
-
-func (s *samples) next() (packet, error) {
-	if len(s.pcm) == 0 {
-		return packet{}, io.EOF
-	}
-	n := min(len(s.pcm), 1<<13)
-	s.buf = s.buf[:0]
-	for _, v := range s.pcm[:n] {
-		s.buf = append(s.buf, float64(v))
-	}
-	s.pcm = s.pcm[n:]
-	return newPacket(nil), nil
-}
-
-func (s *samples) decode(packet) ([]float64, error) { return s.buf, nil }
-func (s *samples) ending() ending                   { return ending{} }
-
 // Name returns the name the clip was opened under.
 func (c *Clip) Name() string { return c.name }
 
@@ -388,30 +322,6 @@ func (c *Clip) Close() error {
 	c.closers = nil
 	return err
 }
-
-// memory is a signal in memory.
-type memory struct {
-	pcm  []float32
-	pos  int
-	more bool // samples are still to come
-}
-
-func (m *memory) rewind() error { m.pos = 0; return nil }
-
-func (m *memory) read(dst []float32) (int, error) {
-	n := copy(dst, m.pcm[m.pos:])
-	m.pos += n
-	switch {
-	case n > 0:
-		return n, nil
-	case m.more:
-		return 0, errNotYet
-	}
-	return 0, io.EOF
-}
-
-// errNotYet means that more samples are still to come.
-var errNotYet = errors.New("no samples yet")
 
 // A closedSound is the signal of a closed clip.
 type closedSound struct{}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"runtime"
 	"strings"
 )
@@ -103,6 +104,20 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return e.File + ": " + e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
+
+// A SampleError reports a sample in memory that cannot be sound.
+type SampleError struct {
+	Index int64 // of the sample, from 0
+	Value float32
+}
+
+func (e *SampleError) Error() string {
+	remedy := "; divide samples of 16 bits by 32768"
+	if x := float64(e.Value); math.IsNaN(x) || math.IsInf(x, 0) {
+		remedy = "; replace it by 0 for silence"
+	}
+	return fmt.Sprintf("samples: got %g at index %d, want -1 to 1%s", e.Value, e.Index, remedy)
+}
 
 // noFile is fs.ErrNotExist with a clearer text.
 type noFile struct{}

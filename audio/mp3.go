@@ -178,11 +178,12 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 		if ok && err != nil && f.header.rate == 0 {
 			return nil, 0, 0, err
 		}
+		joined := false
 		if ok && err == nil {
-			frame = f.frame(h)
+			frame, joined = f.frame(h)
 		}
-		if f.joined > 0 {
-			f.cut = lost > 0 && !zeros
+		if joined {
+			f.joined, f.cut = f.in.at(), lost > 0 && !zeros
 			return nil, 0, 0, io.EOF
 		}
 		if frame != nil {
@@ -195,13 +196,13 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.in.at()), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// frame reads the frame that begins at the reader with header h. The first frame sets f.header. It returns nil,
-// and reads nothing, in two cases: the bytes are not a frame of this file, or they begin the next of joined
-// files, with a Xing tag or with three frames of another kind. Only in the second case does it set f.joined.
-func (f *mpegFrames) frame(h mpegHeader) []byte {
+// frame reads the frame that begins at the reader with header h. The first frame sets f.header. It returns nil, and
+// reads nothing, if the bytes are not a frame of this file: joined reports whether they begin the next of joined files,
+// with a Xing tag or with three frames of another kind.
+func (f *mpegFrames) frame(h mpegHeader) (frame []byte, joined bool) {
 	b, _ := f.in.Peek(h.size + 3*maxMPEGFrame)
 	if len(b) < h.size {
-		return nil
+		return nil, false
 	}
 	after := b[h.size:]
 	follows := runOf(after, 1, h)
@@ -209,23 +210,16 @@ func (f *mpegFrames) frame(h mpegHeader) []byte {
 		follows = len(after) < 4 || tagSize(after) > 0 || runOf(after, 3, mpegHeader{})
 	}
 	if !follows {
-		return nil
+		return nil, false
 	}
-	if f.header.rate != 0 {
-		_, table := parseXing(b[:h.size], h)
-		if !h.like(f.header) {
-			table = runOf(b, 3, mpegHeader{})
-		}
-		if table {
-			f.joined = f.in.at()
-		}
-		if table || !h.like(f.header) {
-			return nil
-		}
-	} else {
+	if f.header.rate == 0 {
 		f.header = h
+	} else if !h.like(f.header) {
+		return nil, runOf(b, 3, mpegHeader{})
+	} else if _, joined = parseXing(b[:h.size], h); joined {
+		return nil, true
 	}
-	frame := append([]byte(nil), b[:h.size]...)
+	frame = append([]byte(nil), b[:h.size]...)
 	f.in.Discard(h.size)
 	if h.intensity {
 		// The library would scale the wrong channel, by the wrong numbers. Undone, the left channel has twice the
@@ -233,7 +227,7 @@ func (f *mpegFrames) frame(h mpegHeader) []byte {
 		frame[3] &^= intensity
 		f.intensity = true
 	}
-	return frame
+	return frame, false
 }
 
 // checkIntensity refuses intensity stereo of MPEG-2, which the library cannot read: where one frame has it, nearly all

@@ -226,73 +226,72 @@ func (s *source) end() {
 
 // place queues the samples of packet p for read, after silence for what is missing before them.
 func (s *source) place(p packet, pcm []float64) {
-	missing := s.missing(p)
+	missing, why := s.missing(p)
 	if !s.placed && p.absolute {
 		s.late, s.quiet = missing, missing
 	} else {
 		s.quiet = max(0, s.pos+missing-max(s.pos, s.shape().skip))
 		s.pos += missing
 	}
-	if s.placed = true; s.lossCause != nil {
-		s.addGap(s.frames, s.frames+s.quiet, 0, s.lossCause)
-		s.lossCause = nil
+	if s.placed, s.lossCause = true, nil; why != nil {
+		s.addGap(s.frames, s.frames+s.quiet, 0, why)
 	}
 	s.emit(pcm, p.limit)
 }
 
-// missing returns how many samples are missing before packet p, by the container's clock. If that is damage,
-// it sets s.lossCause.
-func (s *source) missing(p packet) int64 {
-	if p.start < 0 {
-		return 0
+// missing returns how many samples are missing before packet p, by the container's clock, and why if that is damage.
+func (s *source) missing(p packet) (n int64, why error) {
+	if why = s.lossCause; p.start < 0 {
+		return 0, why
 	}
 	ahead, before := p.start-s.base-s.pos, s.ahead
 	s.ahead = min(0, ahead)
 	switch {
 	case !s.placed && p.absolute: // a late start
 		s.base += max(0, ahead)
-		n, _ := s.silenceFor(ahead)
-		return n
-	case !s.placed && (s.lossCause == nil || ahead > maxFirstLoss*int64(s.shape().rate)): // a recording that begins amid a stream
+		n, damage := s.silenceFor(ahead)
+		return n, cmp.Or(why, damage)
+	case !s.placed && (why == nil || ahead > maxFirstLoss*int64(s.shape().rate)): // a recording that begins amid a stream
 		s.base += max(0, ahead)
-		return 0
-	case s.lossCause == nil && !s.jumps(ahead, before):
-		return 0
+		return 0, why
+	case why == nil:
+		var jumps bool
+		if jumps, why = s.jumps(ahead, before); !jumps {
+			return 0, nil
+		}
 	}
-	n, ok := s.silenceFor(ahead)
-	if !ok {
+	n, damage := s.silenceFor(ahead)
+	if damage != nil {
 		s.base += ahead
 	}
-	return n
+	return n, cmp.Or(why, damage)
 }
 
 // jumps reports whether sound is missing between two packets because the clock is ahead of the samples. If it suddenly is,
 // the file is damaged. If the clock was set back instead, later packets are compared with it as it is now.
-func (s *source) jumps(ahead, before int64) bool {
+func (s *source) jumps(ahead, before int64) (jumps bool, damage error) {
 	switch tolerance := int64(s.shape().rate) / clockTolerance; {
 	case ahead < -tolerance:
 		s.base, s.ahead = s.base+ahead, 0
-		return false
+		return false, nil
 	case ahead <= tolerance:
 		s.ahead = ahead
-		return false
+		return false, nil
 	case ahead-before > tolerance/2: // else the clock is a little faster than the samples, which is no damage
-		s.lossCause = s.badTime(ahead, "")
+		damage = s.badTime(ahead, "")
 	}
-	return true
+	return true, damage
 }
 
-// silenceFor returns the silence for what is missing. It is not ok if that is longer than any file should have: then the
-// time is damaged.
-func (s *source) silenceFor(ahead int64) (n int64, ok bool) {
+// silenceFor returns the silence for what is missing. If that is longer than any file should have, the time is damaged.
+func (s *source) silenceFor(ahead int64) (n int64, damage error) {
 	shape := s.shape()
 	if ahead > max(maxSilence*int64(shape.rate)-s.silent, shape.promised-s.frames) {
-		s.lossCause = cmp.Or(s.lossCause, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
-		return 0, false
+		return 0, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600))
 	}
 	n = max(0, ahead)
 	s.silent += n
-	return n, true
+	return n, nil
 }
 
 // badTime returns the error for a time stamp that is ahead of the samples.
