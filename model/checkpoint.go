@@ -16,7 +16,7 @@ import (
 	"verity/internal/tensor"
 )
 
-// headName is the vocabulary head. Whisper ties it to the token embedding.
+// The vocabulary head and the token embedding. Whisper ties the head to the embedding.
 const (
 	headName  = "proj_out.weight"
 	embedName = "decoder.embed_tokens.weight"

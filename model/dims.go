@@ -75,7 +75,8 @@ func (d Dims) check(file string, name func(field) string) error {
 			return &ConfigError{file, name(f), fmt.Sprintf("is %d, want 1 … %d", *f.value, f.most)}
 		}
 	}
-	for _, at := range [][2]int{{2, 3}, {8, 9}} {
+	const audioWidth, audioHeads, textWidth, textHeads = 2, 3, 8, 9 // in fields
+	for _, at := range [][2]int{{audioWidth, audioHeads}, {textWidth, textHeads}} {
 		if width, heads := fields[at[0]], fields[at[1]]; *width.value%*heads.value != 0 {
 			return &ConfigError{file, name(heads), fmt.Sprintf("is %d, which does not divide %s, %d",
 				*heads.value, name(width), *width.value)}
