@@ -123,3 +123,38 @@ func (d *Decoder) DetectLanguage(
 	kernel.Softmax(probs)
 	return probs, nil
 }
+
+// A TokenMismatch is a special token that a configuration states at another id than a tokenizer.
+type TokenMismatch struct {
+	Field  string // eos_token_id, "lang_to_id <|en|>"
+	Stated int32
+	Token  tokenizer.Token
+}
+
+// TokenMismatches compares the ids in a configuration with a tokenizer: that of the same model, or
+// that of the model it has to match. Of the languages it returns only the first that differs.
+func TokenMismatches(t *tokenizer.Tokenizer, g model.Generation) (list []TokenMismatch) {
+	compare := func(field string, stated int32, token tokenizer.Token) (moved bool) {
+		moved = stated != model.NoToken && token != tokenizer.None && tokenizer.Token(stated) != token
+		if moved {
+			list = append(list, TokenMismatch{field, stated, token})
+		}
+		return moved
+	}
+	compare("eos_token_id", g.EOSToken, t.EOT)
+	compare("decoder_start_token_id", g.DecoderStartToken, t.SOT)
+	compare("no_timestamps_token_id", g.NoTimestampsToken, t.NoTimestamps)
+	compare("prev_sot_token_id", g.PrevSOTToken, t.SOTPrev)
+	for i, task := range []string{"transcribe", "translate"} {
+		if id, stated := g.TaskToID[task]; stated {
+			compare("task_to_id "+task, id, [...]tokenizer.Token{t.Transcribe, t.Translate}[i])
+		}
+	}
+	for _, l := range t.Languages() {
+		mark := "<|" + l.Code + "|>"
+		if id, stated := g.LangToID[mark]; stated && compare("lang_to_id "+mark, id, l.Token) {
+			break
+		}
+	}
+	return list
+}

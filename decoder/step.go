@@ -61,7 +61,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) error 
 
 // StepInto is Step with a buffer for logits that grows as needed: see Runner.
 func (d *Decoder) StepInto(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error) {
-	n := d.Logits(rows)
+	n := d.LogitCount(rows)
 	if cap(*buffer) < n {
 		*buffer = make([]float32, n)
 	}
@@ -123,15 +123,15 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 			return fmt.Errorf("decoder: row %d: token %d is not in the vocabulary of %d", i, r.Token, d.dims.Vocab)
 		}
 	}
-	if want := d.Logits(rows); len(logits) < want {
+	if want := d.LogitCount(rows); len(logits) < want {
 		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows",
 			len(logits), want, want/d.dims.Vocab)
 	}
 	return nil
 }
 
-// Logits returns the number of values in the logits of rows.
-func (d *Decoder) Logits(rows []Row) (n int) {
+// LogitCount returns the number of values in the logits of rows.
+func (d *Decoder) LogitCount(rows []Row) (n int) {
 	for _, r := range rows {
 		if r.WantLogits {
 			n += d.dims.Vocab

@@ -301,7 +301,7 @@ func (q *queue) runPass(requests []*request) {
 	logits, err := q.d.StepInto(ctx, q.rows, &q.logits)
 	q.reportPass(len(requests), len(q.rows))
 	for _, r := range requests {
-		switch n := q.d.Logits(r.rows); {
+		switch n := q.d.LogitCount(r.rows); {
 		case err == nil:
 			r.logits, logits = logits[:n:n], logits[n:]
 		case len(requests) == 1:
