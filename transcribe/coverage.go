@@ -142,14 +142,13 @@ func (r *transcription) covers(ctx context.Context, w *window, g gap) (bool, err
 	if err != nil {
 		return false, err
 	}
-	covered, all := 0, 0
+	covered := 0
 	for _, s := range g.speech {
-		all += s.end - s.start
 		for _, t := range texts {
 			covered += max(0, min(s.end, t.end)-max(s.start, t.start))
 		}
 	}
-	return 2*covered >= all, nil
+	return 2*covered >= totalFrames(g.speech), nil
 }
 
 // findGaps returns the gaps that hold speech in what a window covers. A segment that begins with a gap
@@ -179,11 +178,7 @@ func (r *transcription) findGaps(ctx context.Context, w *window) (gaps []gap, er
 		if g.speech, err = r.speechIn(ctx, src, w, g.frameSpan); err != nil {
 			return nil, err
 		}
-		total := 0
-		for _, s := range g.speech {
-			total += s.end - s.start
-		}
-		if total >= leastSpeech {
+		if totalFrames(g.speech) >= leastSpeech {
 			gaps = append(gaps, g)
 		} else if t.from < t.start && !t.continued {
 			s := &w.segments[t.segment]

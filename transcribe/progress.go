@@ -1,5 +1,35 @@
 package transcribe
 
+import "verity/transcript"
+
+// Callbacks report on the transcription of one clip. Any field may be nil. They are called in
+// order, one at a time, but not always from the same goroutine.
+type Callbacks struct {
+	// Begin receives, before any segment, the language of the clip, its probability, 0 if it was not detected, and
+	// the length of the clip in seconds. It is not called if there is no speech to transcribe.
+	Begin func(language string, probability, length float64)
+
+	// Languages receives, before Begin, the probability of each language that the model knows, in the order of its
+	// tokenizer. It is not called if the language was given.
+	Languages func(probabilities []float32)
+
+	// Segment receives every segment as soon as it is final.
+	Segment func(transcript.Segment)
+
+	// Early receives, with Options.Speakers, every segment before its speakers are known. All come again as Segment
+	// at the end, with their speakers, and cut where these change.
+	Early func(transcript.Segment)
+
+	// Progress receives the seconds of audio that are done, and the length of the clip. At the start of
+	// a span it steps back if the last window of the previous span reached beyond that start.
+	Progress func(done, total float64)
+
+	// Estimate receives the same as Progress, and estimates within windows: after every layer of the encoder
+	// and every round of decoding. It never decreases. It must return quickly, since other windows wait for
+	// the threads.
+	Estimate func(done, total float64)
+}
+
 // reportProgress reports everything before the cursor as done.
 func (r *transcription) reportProgress() {
 	done := min(seconds(r.cursor.seek), r.src.Seconds())

@@ -92,11 +92,7 @@ func (r *transcription) lacksText(ctx context.Context, w *window, a attempt) (bo
 		if err != nil {
 			return false, err
 		}
-		frames := 0
-		for _, s := range speech {
-			frames += s.end - s.start
-		}
-		if excess(seconds(frames), text) > shortExcess {
+		if excess(seconds(totalFrames(speech)), text) > shortExcess {
 			return true, nil
 		}
 	}

@@ -15,6 +15,14 @@ func frameCount(seconds float64) int { return int(math.RoundToEven(seconds * aud
 // A frameSpan is a part of a clip in frames, end not included.
 type frameSpan struct{ start, end int }
 
+// totalFrames returns how many frames spans have in all.
+func totalFrames(spans []frameSpan) (n int) {
+	for _, s := range spans {
+		n += s.end - s.start
+	}
+	return n
+}
+
 // frameSpans turns spans in seconds into frames of a clip that has total of them.
 // Spans end with the clip at the latest. Upstream does not limit them and then loops for ever. With
 // roundEnds an end is rounded to the nearest frame, as upstream does; else no frame reaches beyond it.

@@ -153,7 +153,7 @@ func (m *matmul) setBlockSize() {
 }
 
 // int8Rows returns the rows of a unit if sums are finished group by group: whole groups, as many rounded rows as half of
-// the second-level cache keeps.
+// the second-level cache keeps, and at least maxRows.
 func (m *matmul) int8Rows() int {
 	return max(maxRows, caches.Second/2/max(1, m.w.depth())&^(use.int8s.rowGroup-1))
 }
