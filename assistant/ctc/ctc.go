@@ -142,50 +142,55 @@ const drafterDir = "drafter"
 // For returns the assistant for a checkpoint: of the directory drafter in its directory, or the
 // built-in one if the encoder is that of Whisper base. It returns nil without an error if there is none.
 func For(c *model.Checkpoint, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
-	files, err := filesFor(c)
-	if files == nil || err != nil {
-		return nil, err
+	if own, err := loadOwn(c, pool, t); own != nil || err != nil {
+		return own, err
 	}
-	return Load(files, pool, t)
-}
-
-// Has reports whether there is an assistant for a checkpoint.
-func Has(c *model.Checkpoint) (bool, error) {
-	files, err := filesFor(c)
-	return files != nil, err
-}
-
-// filesFor returns the files of the assistant for a checkpoint, or nil. Those of the checkpoint's own directory are
-// checked.
-func filesFor(c *model.Checkpoint) (fs.FS, error) {
-	if own, err := fs.Sub(c.FS(), drafterDir); err == nil && input.Exists(own, headFile) {
-		a, err := Load(own, nil, nil)
-		if err == nil && a.head.in != c.Dims.AudioWidth {
-			err = fmt.Errorf("%s: got the head of an encoder of width %d, want %d", headFile, a.head.in, c.Dims.AudioWidth)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w; train it for this model (tools/drafter) or remove the directory",
-				c.Name, drafterDir, err)
-		}
-		return own, nil
+	if fits, err := fitsBuiltIn(c); !fits || err != nil {
+		return nil, err
 	}
 	files, err := fs.Sub(base, "base")
 	if err != nil {
 		return nil, err
 	}
-	b, err := input.ReadFS(files, headFile, maxHeadBytes)
+	return Load(files, pool, t)
+}
+
+// Has reports whether there is an assistant for a checkpoint, without loading the built-in one.
+func Has(c *model.Checkpoint) (bool, error) {
+	if own, err := loadOwn(c, nil, nil); own != nil || err != nil {
+		return own != nil, err
+	}
+	return fitsBuiltIn(c)
+}
+
+// loadOwn loads the assistant in the directory of a checkpoint; nil if there is none.
+func loadOwn(c *model.Checkpoint, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
+	own, err := fs.Sub(c.FS(), drafterDir)
+	if err != nil || !input.Exists(own, headFile) {
+		return nil, nil
+	}
+	a, err := Load(own, pool, t)
+	if err == nil && a.head.in != c.Dims.AudioWidth {
+		err = fmt.Errorf("%s: got the head of an encoder of width %d, want %d", headFile, a.head.in, c.Dims.AudioWidth)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %s: %w; train it for this model (tools/drafter) or remove the directory", c.Name, drafterDir, err)
+	}
+	return a, nil
+}
+
+// fitsBuiltIn reports whether the built-in assistant is for a checkpoint.
+func fitsBuiltIn(c *model.Checkpoint) (bool, error) {
+	b, err := base.ReadFile("base/" + headFile)
+	if err != nil {
+		return false, err
 	}
 	head, err := weights.FromBytes(headFile, b, safetensors.Parse)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	norm, _ := head.Entry("encoder_norm")
-	if same, err := hasEncoderNorm(c, norm.Tensor().Float32()); !same || err != nil {
-		return nil, err
-	}
-	return files, nil
+	return hasEncoderNorm(c, norm.Tensor().Float32())
 }
 
 // hasEncoderNorm reports whether the last norm of c's encoder has a gain, up to rounding: by it an
