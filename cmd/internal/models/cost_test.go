@@ -7,8 +7,8 @@ import (
 	"verity/eval/bench"
 )
 
-// TestPayment: what a pass costs decides from which share of right tokens drafts pay.
-func TestPayment(t *testing.T) {
+// TestCostLines: what a pass costs decides from which share of right tokens drafts pay.
+func TestCostLines(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		two, three, four float64 // steps that passes of so many rows take
@@ -29,8 +29,8 @@ func TestPayment(t *testing.T) {
 	} {
 		i := &Properties{assistant: "nothing", DraftCost: tt.draft, Opening: 0.005 * tt.opening}
 		i.Passes = []bench.Pass{{Rows: 1, Ratio: 1, Seconds: 0.005}, {Rows: 2, Ratio: tt.two}, {Rows: 3, Ratio: tt.three}, {Rows: 4, Ratio: tt.four}}
-		i.PaysFrom = i.paysFrom()
-		got := strings.Join(i.payment(), "; ")
+		i.PaysFrom = i.breakEvens()
+		got := strings.Join(i.costLines(), "; ")
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s", tt.name, got)
 		}
