@@ -41,7 +41,7 @@ var foreignFlags = []foreignFlag{
 	{names: "--inference-path", values: "/inference /v1/audio/transcriptions"},
 
 	// Flags of ours that have the effect.
-	{names: "-ac --audio-ctx", values: "0", ours: "--audio-context=all"},
+	{names: "-ac --audio-ctx", values: "0", ours: "--audio-context=all", same: "audio-context"},
 	{names: "-mc --max-context", values: "0", ours: "--condition-on-previous-text=false"},
 	{names: "-ml --max-len", values: "1", ours: "--max-words-per-line=1"},
 	{names: "--compute-type", values: "float16", ours: "--precision=f16"},
@@ -71,7 +71,6 @@ var foreignFlags = []foreignFlag{
 	{names: "--max-speakers", values: "*", ours: "--speakers", half: 2},
 
 	// Flags of ours for the same values.
-	{names: "--audio-ctx -ac", same: "audio-context"},
 	{names: "--batch-size", same: "batch"},
 	{names: "--beams --num-beams -bs", same: "beam-size"},
 	{names: "-bo", same: "best-of"},
@@ -178,10 +177,9 @@ func bareName(flag string) string {
 // Translate puts Verity's flags in place of those of other programs among the arguments of a command, and an equals sign
 // between a flag that may stand alone and its value.
 func Translate(c *cobra.Command, args []string) (out []string) {
-	isOutput := func(arg string) bool {
+	printsText := c.Flags().Lookup("timestamps") != nil && !slices.ContainsFunc(args, func(arg string) bool {
 		return strings.HasPrefix(arg, "-o") || strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--output")
-	}
-	printsText := c.Flags().Lookup("timestamps") != nil && !slices.ContainsFunc(args, isOutput)
+	})
 	halves := map[string][2]string{}
 	for len(args) > 0 && args[0] != "--" {
 		row, value, n := foreign(c, args)

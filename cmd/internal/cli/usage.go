@@ -70,8 +70,9 @@ func Unknown(c *cobra.Command, args []string) error {
 		case strings.HasPrefix(short, "-"):
 			f = c.Flags().Lookup(name)
 		default:
-			if long := namesBegin(c, name); len(name) > 2 && len(long) > 0 && c.Flags().ShorthandLookup(name[:1]) != nil { // -m odel
-				return Usagef("-%s: write %s", name, show.JoinOr(long))
+			long := slices.DeleteFunc(longNames(c), func(long string) bool { return !strings.HasPrefix(long, name) })
+			if len(name) > 2 && len(long) > 0 && c.Flags().ShorthandLookup(name[:1]) != nil { // -m odel
+				return Usagef("-%s: write %s", name, show.JoinOr(hyphened(long)))
 			}
 			f, attached = c.Flags().ShorthandLookup(name[:1]), len(name) > 1
 		}
@@ -98,15 +99,17 @@ func Unknown(c *cobra.Command, args []string) error {
 	return UsageError{NeedHelp: slices.Contains(hints, ""), Err: errors.New(strings.TrimSuffix(text, ", "))}
 }
 
-// namesBegin returns the flags of a command whose names begin with a text.
-func namesBegin(c *cobra.Command, text string) (names []string) {
+// longNames returns the flags of a command that its help shows.
+func longNames(c *cobra.Command) (names []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if strings.HasPrefix(f.Name, text) && !f.Hidden {
-			names = append(names, "--"+f.Name)
+		if !f.Hidden {
+			names = append(names, f.Name)
 		}
 	})
 	return names
 }
+
+func hyphened(names []string) []string { return strings.Fields("--" + strings.Join(names, " --")) }
 
 // unknownFlag returns the error of a flag that a command does not have.
 func unknownFlag(c *cobra.Command, hyphens, name string) error {
@@ -127,62 +130,56 @@ func unknownFlag(c *cobra.Command, hyphens, name string) error {
 }
 
 // advice returns a flag that a command does not have as it was typed, and what does its work; empty if nothing does.
+// The annotations of a command are its own hints, by the name of a flag that it does not have; under "" for any other.
 func advice(c *cobra.Command, hyphens, name string) (typed, hint string) {
 	typed = hyphens + name
-	var names, having []string
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
-	near := wer.Nearest(strings.ReplaceAll(name, "_", "-"), names)
-	for i := range near {
-		near[i] = "--" + near[i]
-	}
-	hint = DidYouMean(near)
+	var having []string
 	for _, other := range c.Root().Commands() {
 		if f := other.Flags().Lookup(name); f != nil && !f.Hidden && !other.Hidden {
 			having = append(having, other.CommandPath())
 		}
 	}
-	row := elsewhere(name)
-	known := row != (foreignFlag{}) && isReader(c)
-	if known {
-		typed = "--" + name
-		if slices.Contains(strings.Fields(row.names), "-"+name) {
+	if row := elsewhere(name); isReader(c) && row != (foreignFlag{}) {
+		if typed = "--" + name; slices.Contains(strings.Fields(row.names), "-"+name) {
 			typed = "-" + name
 		}
+		if hasAll(c, row.advice) && (row.same == "" || c.Flags().Lookup(row.same) != nil) {
+			return typed, ": " + adviceFor(name, row)
+		}
 	}
+	near := wer.Nearest(strings.ReplaceAll(name, "_", "-"), longNames(c))
 	switch {
-	case known && hasAll(c, row.advice) && (row.same == "" || c.Flags().Lookup(row.same) != nil):
-		var values []string
-		for _, row := range foreignByName[bareName(name)] {
-			values = append(values, strings.Fields(strings.Trim(row.values, "*"))...)
-		}
-		if hint = ": "; len(values) > 0 && strings.HasPrefix(row.advice, "leave") {
-			slices.Sort(values)
-			hint += "want " + show.JoinOr(values) + "; "
-		}
-		hint += cmp.Or(row.advice, row.same)
-	case hint != "":
+	case len(near) > 0:
+		hint = DidYouMean(hyphened(near))
 	case audio.HasEnding(name):
 		hint = "; a file of that name is written ./" + typed
-	case c.Name() == "listen" && slices.Contains([]string{"f", "output", "output-dir", "output-format"}, name):
-		hint = "; -o talk.srt writes a file in the format of its ending"
+	case c.Annotations[name] != "":
+		hint = c.Annotations[name]
 	case len(having) == 1 && c.Parent() == c.Root():
 		hint = "; " + having[0] + " has it"
 	case len(having) == 2: // more say little
 		hint = "; " + strings.Join(having, " and ") + " have it"
 	case (name == "out" || name == "o") && c.Flags().Lookup("json") != nil:
 		hint = "; use --json > FILE"
-	case c.Name() == "pull" && name == "offline":
-		hint = ": pull needs the network; verity models lists what is here"
 	case name == "split" && c.Flags().Lookup("dataset") != nil:
 		hint = ": use --dataset PATH:SPLIT"
-	case c.Name() == "report":
-		hint = "; use --table for Markdown, --json for programs, --html for a page"
+	default:
+		hint = c.Annotations[""]
 	}
 	return typed, hint
+}
+
+// adviceFor returns what a row says about a flag, with the values that need no advice.
+func adviceFor(name string, row foreignFlag) string {
+	var values []string
+	for _, row := range foreignByName[bareName(name)] {
+		values = append(values, strings.Fields(strings.Trim(row.values, "*"))...)
+	}
+	if text := cmp.Or(row.advice, row.same); len(values) == 0 || !strings.HasPrefix(text, "leave") {
+		return text
+	}
+	slices.Sort(values)
+	return "want " + show.JoinOr(values) + "; " + row.advice
 }
 
 // isReader reports whether a command does the work of the other programs and their servers.

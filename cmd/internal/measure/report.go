@@ -119,6 +119,7 @@ type reportCommand struct {
 func Report(e cli.Env) *cobra.Command {
 	r := &reportCommand{Env: e}
 	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.score)
+	c.Annotations = map[string]string{"": "; use --table for Markdown, --json for programs, --html for a page"}
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cli.Usagef("no records are named: want directories that verity eval --out or compare --out have " +

@@ -92,6 +92,7 @@ func Models(e cli.Env) *cobra.Command {
 			return err
 		})
 	rm.ValidArgsFunction = completeCached
+	pull.Annotations = map[string]string{"offline": ": pull needs the network; verity models lists what is here"}
 	pull.Args, rm.Args = oneName, oneName
 	pull.SuggestFor, rm.SuggestFor = []string{"download", "get", "install", "add"}, []string{"remove", "delete", "uninstall"}
 	c.AddCommand(pull, rm)

@@ -61,6 +61,8 @@ type listenCommand struct {
 func Listen(e cli.Env) *cobra.Command {
 	l := &listenCommand{Run: cli.Run{Env: e}}
 	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.listen)
+	const files = "; -o talk.srt writes a file in the format of its ending"
+	c.Annotations = map[string]string{"f": files, "output": files, "output-dir": files, "output-format": files}
 	c.SuggestFor = []string{"stream", "live", "mic", "microphone", "record", "dictate"}
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
