@@ -148,7 +148,7 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		a.stream.end()
 		return nil
 	}
-	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
+	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(writeTime))
 	if a.q.api.write != nil {
 		if written, err := a.q.api.write(a, tr); written || err != nil {
 			return err

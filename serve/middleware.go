@@ -113,7 +113,12 @@ func (s *Server) requestID(r *http.Request) string {
 	if id := r.Header.Get(requestIDHeader); isPlainID(id) {
 		return id
 	}
-	return fmt.Sprintf("req_%x_%x", s.created.UnixNano(), s.ids.Add(1))
+	return s.newID("req")
+}
+
+// newID returns an id that no other request has, also after a restart.
+func (s *Server) newID(kind string) string {
+	return fmt.Sprintf("%s_%x_%x", kind, s.created.UnixNano(), s.ids.Add(1))
 }
 
 // finishRequest counts and logs a request that has been answered, or whose client has gone.

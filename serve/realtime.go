@@ -104,7 +104,7 @@ func (s *Server) admit(r *http.Request) (c sessionConfig, p *problem) {
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
-	c, err := s.newConfig(fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)))
+	c, err := s.newConfig(s.newID("sess"))
 	c.name = cmp.Or(name, c.name)
 	if errors.As(err, &p) {
 		return c, p

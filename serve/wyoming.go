@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net"
@@ -121,7 +120,7 @@ func (s *Server) ServeWyoming(l net.Listener) error {
 		case err != nil:
 			return err
 		}
-		id := fmt.Sprintf("wyoming_%x_%x", s.created.UnixNano(), s.ids.Add(1))
+		id := s.newID("wyoming")
 		all.Go(s.safely(id, ignore, func() { s.serveWyoming(conn, id) }))
 	}
 }

@@ -123,8 +123,8 @@ func byStart(cues []cue) {
 	slices.SortStableFunc(cues, func(a, b cue) int { return cmp.Compare(a.start, b.start) })
 }
 
-// unlimited is upstream's value for no limit.
-const unlimited = 1000
+// wordsUnlimited is upstream's value for no limit.
+const wordsUnlimited = 1000
 
 // split cuts parts into cues with line breaks, as upstream does.
 //
@@ -139,7 +139,7 @@ func (o Subtitles) split(parts []part) []cue {
 		if p.segment != segment {
 			segment, words = p.segment, 0
 		}
-		s.add(p, i, words%cmp.Or(o.MaxWordsPerLine, unlimited) == 0)
+		s.add(p, i, words%cmp.Or(o.MaxWordsPerLine, wordsUnlimited) == 0)
 		words++
 	}
 	s.end()

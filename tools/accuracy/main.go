@@ -278,5 +278,5 @@ func cell(c wer.Counts) string {
 	if c.Ref() == 0 {
 		return fmt.Sprintf("%d words", c.Ins)
 	}
-	return fmt.Sprintf("%s (%d/%d/%d)", cmp.Or(fmt.Sprintf("%.2f", 100*c.Rate()), "0"), c.Subs, c.Dels, c.Ins)
+	return fmt.Sprintf("%.2f (%d/%d/%d)", 100*c.Rate(), c.Subs, c.Dels, c.Ins)
 }

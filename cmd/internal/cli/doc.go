@@ -6,7 +6,7 @@
 //	run.go         Run: what every command that turns sound into text has
 //	sound.go       SoundFlags.Clip → *audio.Clip
 //	model.go       ModelFlags.Load → *verity.Model
-//	assistant.go   AssistantFlags; draft.go: Run.OpenTexts → a text to draft from or to align for each sound
+//	assistant.go   AssistantFlags; texts.go: Run.OpenTexts → a text to draft from or to align for each sound
 //	decoding.go    Decoding.Result → transcribe.Options
 //	speakers.go    SpeakerFlags.Options → *diarize.Options
 //	dataset.go     DatasetFlags.Open → Corpus, the utterances of a run

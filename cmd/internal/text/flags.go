@@ -32,7 +32,7 @@ type fileRun struct {
 type destination struct {
 	printed bool                                               // segments are printed as they come
 	write   func(name string, tr *transcript.Transcript) error // when a file is done
-	dir     *outputDir                                         // of transcribe; nil for standard output
+	files   *outputDir                                         // of transcribe; nil for standard output
 }
 
 // A session is what the files of a run share once the model is loaded.

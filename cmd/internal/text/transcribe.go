@@ -83,8 +83,8 @@ func Transcribe(e cli.Env) *cobra.Command {
 func (t *transcribeCommand) transcribe(ctx context.Context, args []string) error {
 	opt := t.Decoding.Result(t.Log.Logger(t.Env))
 	files, err := t.prepare(ctx, args)
-	if t.to.dir != nil {
-		defer t.to.dir.undo()
+	if t.to.files != nil {
+		defer t.to.files.undo()
 	}
 	if err != nil || len(files) == 0 {
 		return err
@@ -120,8 +120,8 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 		t.Note("verity transcribe: %s\n", others)
 	}
 	files = in.names
-	if t.to.dir != nil {
-		if files, err = t.to.dir.missing(files); err != nil {
+	if t.to.files != nil {
+		if files, err = t.to.files.missing(files); err != nil {
 			return nil, err
 		}
 		if n := len(in.names) - len(files); n > 0 {
@@ -164,7 +164,7 @@ func (t *transcribeCommand) prepareOutput(in *inputFiles) error {
 	if err := d.make(files); err != nil {
 		return err
 	}
-	t.to.write, t.to.dir = d.write, d
+	t.to.write, t.to.files = d.write, d
 	return nil
 }
 
