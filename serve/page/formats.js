@@ -22,19 +22,15 @@ export const titleOf = job => job.name.replace(ending, "");
 // firstWords returns how the text of a recording begins.
 export const firstWords = job => (job.paragraphs ? job.paragraphs[0]?.text.slice(0, 100) : job.begins) || "";
 
-// turns calls line(paragraph, time, name) for each paragraph. time is empty unless times are wanted, and name unless
-// speakers are and another one begins.
-function turns(job, {times, speakers = true}, line) {
+// plain returns the text as paragraphs, each with its time if times are wanted and, unless speakers are not, its speaker where another begins.
+export function plain(job, {times, speakers = true} = {}) {
   let last = null;
   return job.paragraphs.map(p => {
-    const other = speakers && p.speaker != null && p.speaker !== last;
+    const name = speakers && p.speaker != null && p.speaker !== last && speakerName(job, p.speaker);
     last = p.speaker;
-    return line(p.text.trim(), times ? short(p.words[0].start) : "", other ? speakerName(job, p.speaker) : "");
-  });
+    return (times ? `[${short(p.words[0].start)}] ` : "") + (name ? name + ": " : "") + p.text.trim();
+  }).join("\n\n") + "\n";
 }
-
-// plain returns the text as paragraphs with times and speakers, if wanted.
-export const plain = (job, o = {}) => turns(job, o, (text, time, name) => (time && `[${time}] `) + (name && name + ": ") + text).join("\n\n") + "\n";
 
 // inPassage reports whether a word is in a stretch of time.
 export const inPassage = ({start, end}, w) => start <= (w.start + w.end) / 2 && (w.start + w.end) / 2 <= end;

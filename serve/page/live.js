@@ -43,9 +43,7 @@ export class Live {
   connect() {
     const address = new URL("v1/realtime?intent=transcription", document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
-    const protocols = ["realtime"];
-    if (this.options.key) protocols.push("openai-insecure-api-key." + this.options.key);
-    this.socket = new WebSocket(address, protocols);
+    this.socket = new WebSocket(address, ["realtime", ...this.options.key ? ["openai-insecure-api-key." + this.options.key] : []]);
     this.socket.onmessage = m => this.event(JSON.parse(m.data));
     this.socket.onclose = () => this.lost();
   }
@@ -156,9 +154,7 @@ export class Live {
   }
 
   configure() {
-    const transcription = {model: this.options.speakers ? "gpt-4o-transcribe-diarize" : this.options.model};
-    if (this.options.language) transcription.language = this.options.language;
-    if (this.options.prompt) transcription.prompt = this.options.prompt;
+    const {speakers, model, language, prompt} = this.options, transcription = {model: speakers ? "gpt-4o-transcribe-diarize" : model, ...language && {language}, ...prompt && {prompt}};
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],
       audio: {input: {format: {type: "audio/pcm", rate: this.context.sampleRate}, transcription, turn_detection: {type: "server_vad", silence_duration_ms: 1200}}}}});
   }

@@ -160,14 +160,6 @@ jobs.connect({
   retry: () => load(),
 });
 
-const offerUndo = (job, message) => announce(message, {job, undo: () => edit.undo(job)});
-people.connect((job, message) => {
-  jobs.save(job);
-  pane.update(job);
-  text.show(job);
-  player.refresh();
-  offerUndo(job, message);
-});
 point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, edit: place => {
   if (!ready()) return;
   player.pause();
@@ -175,18 +167,19 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   text.goTo(place);
 }});
 pane.connect({choose: chooseFiles, record, remove, changed: refresh});
-const edited = (job, {undone, message} = {}) => {
+const edited = (job, {undone, message, resume = ""} = {}) => {
   removed = false;
   if (undone) hide("undo"); // its message may offer to undo the same
-  if (message) offerUndo(job, message);
+  if (message) announce(message, {job, undo: () => edit.undo(job)});
   delete job.searched;
-  job.resume = "";
+  job.resume = resume;
   jobs.save(job, text.editing());
   pane.update(job);
   player.refresh();
   refresh();
 };
 edit.connect(edited);
+people.connect((job, message) => { text.show(job); edited(job, {message, resume: job.resume}); });
 subtitles.connect(edited);
 highlights.connect(edited);
 player.connect(findPeaks, job => jobs.save(job, true));

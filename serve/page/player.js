@@ -57,10 +57,7 @@ function showTime() {
   $("time").textContent = short(t);
   $("duration").textContent = short(all);
   wave.at(t);
-  const slider = $("wave");
-  slider.setAttribute("aria-valuemax", Math.round(all));
-  slider.setAttribute("aria-valuenow", Math.round(t));
-  slider.setAttribute("aria-valuetext", short(t) + " of " + short(all));
+  Object.assign($("wave"), {ariaValueMax: Math.round(all), ariaValueNow: Math.round(t), ariaValueText: short(t) + " of " + short(all)});
 }
 
 const shownLevels = 300; // of a recording, a tenth of a second each

@@ -41,8 +41,7 @@ async function merge(li, next) {
   await sync(li);
   await sync(next);
   const caret = li.text.length + 1;
-  subtitles.merge(li.row, next.row);
-  focus = {word: li.row.first, caret};
+  if (subtitles.merge(li.row, next.row)) focus = {word: li.row.first, caret};
 }
 
 function line() {
@@ -142,11 +141,10 @@ export function light(t) {
   strip.at(t);
   const i = rows.findIndex(r => t >= r.start && t < r.end), all = $("cues").children;
   if (i === current) return;
-  if (all[current]) all[current].classList.remove("now");
+  all[current]?.classList.remove("now");
   current = i;
-  if (!all[i]) return;
-  all[i].classList.add("now");
-  if (!$("player").paused && !$("cues").contains(document.activeElement)) all[i].scrollIntoView({block: "nearest"});
+  all[i]?.classList.add("now");
+  if (all[i] && !$("player").paused && !$("cues").contains(document.activeElement)) all[i].scrollIntoView({block: "nearest"});
 }
 
 export function connect() {

@@ -26,15 +26,14 @@ export const names = job => job.subtitleNames ?? named(job);
 
 // update shows a changed recording.
 export function update(next) {
-  if (next !== job) [rows, of] = [[], {}];
+  const some = readable(next) && next.paragraphs.length > 0;
+  if (next !== job || !some) [rows, of] = [[], {}];
   job = next;
-  const some = readable(job) && job.paragraphs.length > 0;
   $("views").hidden = !some;
   $("result").classList.toggle("subtitles", some && !!job.subtitled);
   $("asText").ariaPressed = !viewed();
   $("asSubtitles").ariaPressed = viewed();
-  if (!some) [rows, of] = [[], {}];
-  else {
+  if (some) {
     $("names").checked = names(job);
     $("subtitles").value = job.rules || "";
     $("names").parentElement.hidden = job.paragraphs.every(p => p.speaker == null);
@@ -157,13 +156,16 @@ export function split(row, characters) {
   return row.first + k;
 }
 
-// merge makes one row of two.
-export const merge = (row, next) => change(() => {
+// merge makes one row of two, and returns whether it can.
+export function merge(row, next) {
   const all = [...words(row), ...words(next)];
   if (new Set(all.map(w => job.paragraphs[w.paragraph].speaker ?? null)).size > 1) return announce("Different people speak in these two subtitles, so they stay two.");
-  remember(job);
-  return mark(all, [row.start, next.end]);
-});
+  change(() => {
+    remember(job);
+    return mark(all, [row.start, next.end]);
+  });
+  return true;
+}
 
 const soundEnd = () => job.file && Math.floor(100 * player.length()) / 100 || Infinity;
 

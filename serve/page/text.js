@@ -29,10 +29,7 @@ export function show(job, edit) {
   [shown, places, now, following] = [job, [], null, true];
   root.replaceChildren();
   root.classList.toggle("editing", !!edit);
-  root.contentEditable = edit ? "plaintext-only" : "false";
-  for (const [name, value] of [["role", edit ? "textbox" : "group"], ["aria-multiline", edit ? "true" : null], ["aria-live", job && job.state === "live" ? "polite" : null]]) {
-    if (value === null) root.removeAttribute(name); else root.setAttribute(name, value);
-  }
+  Object.assign(root, {contentEditable: edit ? "plaintext-only" : "false", role: edit ? "textbox" : "group", ariaMultiLine: edit ? "true" : null, ariaLive: job && job.state === "live" ? "polite" : null});
   for (const name of ["now", "found", "here", "hover"]) highlight(name, []);
   unsettled.textContent = "";
   draw(0, edit);

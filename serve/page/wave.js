@@ -138,21 +138,21 @@ export class Wave {
         const from = at(i), to = Math.max(from + 1, at(i + 1));
         for (let j = from; j < to && j < peaks.length; j++) tops[i] = Math.max(tops[i], peaks[j] / loudest);
       }
-    } else if (this.duration) {
-      for (const {word} of this.words) {
-        for (let i = Math.max(0, Math.floor(this.x(word.start, bars))); i <= this.x(word.end, bars) && i < bars; i++) tops[i] = 0.4;
-      }
-    }
+    } else this.mark(bars, i => { tops[i] = 0.4; });
     return tops;
   }
 
   // who returns the speaker of each bar.
   who(bars) {
     const who = new Int8Array(bars).fill(-1);
-    if (this.duration) for (const {word, paragraph} of this.words) {
-      const speaker = this.speakers[paragraph];
-      if (speaker >= 0) for (let i = Math.max(0, Math.floor(this.x(word.start, bars))); i <= this.x(word.end, bars) && i < bars; i++) who[i] = speaker;
-    }
+    this.mark(bars, (i, paragraph) => { if (this.speakers[paragraph] >= 0) who[i] = this.speakers[paragraph]; });
     return who;
+  }
+
+  // mark calls put with each bar of each word, and the paragraph of the word.
+  mark(bars, put) {
+    if (this.duration) for (const {word, paragraph} of this.words) {
+      for (let i = Math.max(0, Math.floor(this.x(word.start, bars))); i <= this.x(word.end, bars) && i < bars; i++) put(i, paragraph);
+    }
   }
 }
