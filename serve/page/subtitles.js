@@ -52,7 +52,7 @@ async function load() {
     if (number !== asked || as.job !== job) return;
     [rows, of] = [found, as];
   } catch (e) {
-    if (number === asked && viewed()) announce(`The subtitles cannot be made. ${sentence(e)}`, {bad: true});
+    if (number === asked && viewed() && e.remedy !== "server") announce(`The subtitles cannot be made. ${sentence(e)}`, {bad: true});
   }
   show();
 }

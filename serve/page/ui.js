@@ -27,6 +27,8 @@ export function announce(message, {bad, undo, act, job, quiet} = {}) {
   const place = document.querySelector("dialog[open]")?.firstElementChild || document.body; // what lies behind a dialog cannot be pressed
   if ($("toasts").parentElement !== place) place.append($("toasts"));
   $("toasts").append(toast);
+  $("toasts").style.setProperty("--below", Math.max(...[".tools", "#find"].map(n => document.querySelector(n)?.getBoundingClientRect().bottom || 0)) + "px");
+  if (place !== document.body) document.activeElement.scrollIntoView({block: "nearest"}); // which the message may have moved
   end(Math.max(bad ? 20000 : run ? 10000 : 6000, 70 * toast.textContent.length)); // long enough to be read
 }
 
@@ -54,6 +56,13 @@ export function closeMenus() {
   }
   return open.length > 0;
 }
+
+// A menu ends above the player, and scrolls.
+document.addEventListener("toggle", ({target: menu}) => {
+  if (!menu.matches("details.menu[open]")) return;
+  const list = menu.lastElementChild, below = $("bar").hidden ? innerHeight : $("bar").getBoundingClientRect().top;
+  list.style.maxHeight = `max(8rem, ${Math.round(below - list.getBoundingClientRect().top - 6)}px)`;
+}, true);
 
 document.addEventListener("click", e => { if (!e.target.closest("details.menu") || e.target.closest("details.menu div button")) closeMenus(); });
 
