@@ -219,10 +219,7 @@ export class Live {
   // record compresses the sound and stores it piece by piece, if the browser can.
   record() {
     const kind = window.MediaRecorder && ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
-    if (!kind) {
-      this.job.note = "its sound is not kept";
-      return;
-    }
+    if (!kind) return this.job.note = "its sound is not kept";
     this.job.kind = kind.split(";")[0];
     this.recorder = new MediaRecorder(this.stream, {mimeType: kind, audioBitsPerSecond: bitRate});
     this.recorder.ondataavailable = async e => {

@@ -232,6 +232,7 @@ onDrop(files => addFiles(files));
 
 // Keys. Those with a letter do nothing while text is typed.
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
+const writing = e => text.editing() || e.target.closest("#cues");
 const ready = () => list.readable(pane.job()), reading = () => ready() && !subtitles.viewed();
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-1), ArrowRight: () => player.skip(1), "<": () => player.faster(-1), ">": () => player.faster(1),
@@ -243,7 +244,7 @@ const erase = () => { if (!$("picked").hidden) $("deletePicked").click(); else i
 const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };
 const doubt = by => reading() && doubts.go(by);
 const always = {
-  Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null) && text.editing()) player.toggle(); },
+  Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null) && writing(e)) player.toggle(); },
   F4: e => doubt(e.shiftKey ? -1 : 1), F8: () => reading() && doubts.confirm(),
 };
 
@@ -252,7 +253,7 @@ document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey) {
     const key = e.key.toLowerCase(), field = typing(e) && !e.target.isContentEditable;
     if (key === "enter" && text.editing()) { edit.end(); $("text").focus({preventScroll: true}); }
-    else if (/^arrow(left|right)$/.test(key) && text.editing() && !e.shiftKey) player.skip(key === "arrowleft" ? -1 : 1);
+    else if (/^arrow(left|right)$/.test(key) && writing(e) && !e.shiftKey) player.skip(key === "arrowleft" ? -1 : 1);
     else if (key === "z" && !e.shiftKey && !field && removed) removed = !trash.restore();
     else if ((key === "z" || key === "y") && ready() && !field) edit.undo(pane.job(), key === "y" || e.shiftKey);
     else return;

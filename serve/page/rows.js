@@ -14,7 +14,7 @@ function seconds(typed) {
   return parts.every((part, i) => /^\d+(\.\d+)?$/.test(part) && (!i || part < 60)) ? parts.reduce((n, part) => n * 60 + +part, 0) : NaN;
 }
 
-let job = null, rows = [], strip = null, focus = null, current = -1; // focus: the word and the caret to go to with the next rows
+let job = null, rows = [], strip = null, focus = null, current = -1, typing = null; // focus: the word and the caret to go to with the next rows; typing: until what was typed is in the rows
 
 const lines = () => [...$("cues").children];
 const chosen = () => $("cueTools").closest("#cues li");
@@ -25,9 +25,9 @@ export const solid = text => text.replace(/\s/g, "");
 
 // sync keeps what was typed into a row.
 export function sync(li = document.activeElement.closest("#cues li")) {
-  if (!li || !typed(li)) return;
+  if (!li || !typed(li)) return typing;
   li.text = li.field.value.trim();
-  return subtitles.retype(li.row, li.text);
+  return typing = subtitles.retype(li.row, li.text);
 }
 
 async function split(li) {
@@ -118,7 +118,7 @@ export function show(next, list) {
   const to = focus && lines().findLast(li => li.row.first <= focus.word);
   if (to) {
     to.field.focus();
-    to.field.setSelectionRange(focus.caret, focus.caret);
+    to.field.setSelectionRange(focus.caret, focus.until ?? focus.caret);
     focus = null;
   }
   showTimes();
@@ -156,17 +156,24 @@ export function connect() {
   };
   $("split").onclick = () => split(chosen());
   $("merge").onclick = () => merge(chosen(), chosen().nextElementSibling);
+  $("newCue").onclick = async () => {
+    await sync(chosen());
+    const word = subtitles.insert(chosen().row, $("player").currentTime);
+    if (word) focus = {word, caret: 0, until: 1}; // what is typed replaces the mark
+  };
+  $("cueTools").onpointerdown = e => { if (e.target.localName === "button") e.preventDefault(); }; // the cursor stays in the text
   for (const id of ["cueStart", "cueEnd"]) {
-    const set = by => {
-      const {row} = chosen(), to = seconds($(id).value) + by, first = id === "cueStart", why = subtitles.refused(row, to, first);
+    const set = to => {
+      const {row} = chosen(), first = id === "cueStart", why = subtitles.refused(row, to, first);
       if (why) refuse(id, why); else subtitles.move(row, first ? to : row.start, first ? row.end : to);
     };
-    $(id).onchange = () => set(0);
+    $(id + "Here").onclick = async () => { await sync(chosen()); set($("player").currentTime); };
+    $(id).onchange = () => set(seconds($(id).value));
     $(id).onkeydown = e => {
       const by = {ArrowUp: 0.1, ArrowDown: -0.1}[e.key];
       if (!by) return;
       e.preventDefault();
-      set(by);
+      set(seconds($(id).value) + by);
     };
   }
 }

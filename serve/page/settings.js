@@ -22,10 +22,6 @@ export const key = () => $("key").value;
 export async function load() {
   model = await fetchModel(key());
   if (key() && $("remember").checked) localStorage.setItem("key", key());
-  show();
-}
-
-function show() {
   const known = languages(), n = known.length, chosen = $("language").value || read().language || "";
   $("model").textContent = "Model: " + model.id + " · " + (n > 1 ? `${n} languages` : known[0].name);
   $("language").replaceChildren(new Option("Detect", ""), ...known.map(l => new Option(l.name, l.code)));

@@ -167,6 +167,21 @@ export function merge(row, next) {
   return true;
 }
 
+// insert makes a row after another, from a time if that is between it and the next one. It returns its word, a mark to type over.
+export function insert(row, t) {
+  const until = Math.min(rows[rows.indexOf(row) + 1]?.start ?? soundEnd(), Math.max(t, row.end) + 2), start = t > row.end && t <= until - shortest ? t : row.end, all = words(row), {word, paragraph} = all.at(-1);
+  if (until - start < shortest) return announce(`There is no room after this subtitle. Let it end ${shortest} s earlier, then press New.`);
+  change(() => {
+    const i = job.paragraphs[paragraph].words.indexOf(word) + 1;
+    remember(job);
+    mark(all, [row.start, row.end]);
+    const p = job.paragraphs[paragraph], from = p.words[i]?.at ?? p.text.length, head = p.text.slice(0, from).trimEnd() + " ", added = {at: head.length, length: 1, start, end: until, cue: [start, until]};
+    job.paragraphs = job.paragraphs.with(paragraph, {...p, text: (head + "… " + p.text.slice(from)).trimEnd(), words: [...p.words.slice(0, i), added, ...p.words.slice(i).map(w => ({...w, at: w.at + head.length + 2 - from}))]});
+    return true;
+  });
+  return row.first + row.words;
+}
+
 const soundEnd = () => job.file && Math.floor(100 * player.length()) / 100 || Infinity;
 
 // refused says why a time cannot be the start of a row or, unless it is the first of the two, its end; nothing if it can.

@@ -59,9 +59,8 @@ export function closeMenus() {
 
 // A menu ends above the player, and scrolls.
 document.addEventListener("toggle", ({target: menu}) => {
-  if (!menu.matches("details.menu[open]")) return;
-  const list = menu.lastElementChild, below = $("bar").hidden ? innerHeight : $("bar").getBoundingClientRect().top;
-  list.style.maxHeight = `max(8rem, ${Math.round(below - list.getBoundingClientRect().top - 6)}px)`;
+  const list = menu.matches("details.menu[open]") && menu.lastElementChild, below = $("bar").hidden ? innerHeight : $("bar").getBoundingClientRect().top;
+  if (list) list.style.maxHeight = `max(8rem, ${Math.round(below - list.getBoundingClientRect().top - 6)}px)`;
 }, true);
 
 document.addEventListener("click", e => { if (!e.target.closest("details.menu") || e.target.closest("details.menu div button")) closeMenus(); });

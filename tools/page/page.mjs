@@ -964,6 +964,25 @@ const parts = {
     await page.keyboard.press("Enter");
     check("a link skips to the text", await page.evaluate(() => document.activeElement.id) === "text", "");
     await page.evaluate(() => document.activeElement.blur());
+    // A menu ends above the player, and its last entry can be reached.
+    await page.setViewportSize({width: 1440, height: 560});
+    await page.click("#save summary");
+    const menu = await page.evaluate(() => {
+      const b = document.getElementById("print"), bar = document.getElementById("bar").getBoundingClientRect();
+      b.scrollIntoView({block: "nearest"});
+      const r = b.getBoundingClientRect();
+      return {list: b.parentElement.getBoundingClientRect().bottom, bar: bar.top, reached: document.elementFromPoint(r.x + 9, r.y + r.height / 2) === b};
+    });
+    check("a menu ends above the player", menu.list <= menu.bar && menu.reached, menu);
+    await page.keyboard.press("Escape");
+    // On a phone, a message while editing lies below the tools.
+    await page.setViewportSize({width: 390, height: 844});
+    await page.evaluate(() => { document.body.dataset.view = "text"; document.getElementById("edit").click(); });
+    await page.evaluate(async () => (await import("./page/ui.js")).announce("A message.", {bad: true}));
+    const over = await page.evaluate(() => [".toast.bad", ".tools", "#title"].map(s => { const r = document.querySelector(s).getBoundingClientRect(); return [r.top, r.bottom]; }));
+    check("a message leaves the title and the tools free", over[0][0] >= over[1][1] && over[0][0] >= over[2][1], over);
+    await page.evaluate(async () => { (await import("./page/ui.js")).hide("bad"); document.getElementById("edit").click(); document.activeElement.blur(); });
+    await page.setViewportSize({width: 1440, height: 900});
     await page.keyboard.press("t");
     const seen = new Set();
     for (let i = 0; i < 40; i++) {
@@ -1035,14 +1054,15 @@ const parts = {
     const keys = `${pictures}/keys`;
     writeFileSync(keys, "secret\n");
     server = await serve("--api-key-file", keys);
-    const page = await open();
+    const page = await open({viewport: {width: 1280, height: 720}});
     check("a key is asked for", await page.isVisible("#key") && /wants an API key here\. Ask/.test(await status(page)), await status(page));
     await page.waitForFunction(() => document.activeElement.id === "key");
     await looks(page, "key");
     await page.fill("#key", "wrong");
     await page.press("#key", "Tab");
     await announced(page, "does not know this API key");
-    check("a wrong key is called wrong", true);
+    const places = await page.evaluate(() => [".toast.bad", "#key", "#settings"].map(s => { const {top, bottom} = document.querySelector(s).getBoundingClientRect(); return {top, bottom}; }));
+    check("a wrong key is called wrong, not over its field", places[0].bottom <= places[1].top && places[1].bottom <= places[2].bottom, places);
     await page.fill("#key", "secret");
     await page.press("#key", "Tab");
     await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
