@@ -79,7 +79,10 @@ type Clip struct {
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	f, err := os.Open(input.Lookup(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = noFile{}
+		err = noFile("there is no such sound file")
+		if to, notLink := os.Readlink(name); notLink == nil {
+			err = noFile("is a link to " + to + ", which does not exist")
+		}
 	}
 	if err != nil {
 		return nil, named(name, err)

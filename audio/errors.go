@@ -7,6 +7,8 @@ import (
 	"math"
 	"runtime"
 	"strings"
+
+	"verity/internal/input"
 )
 
 // Causes of a [FormatError], for errors.Is.
@@ -119,10 +121,10 @@ func (e *SampleError) Error() string {
 	return fmt.Sprintf("samples: got %g at index %d, want -1 to 1%s", e.Value, e.Index, remedy)
 }
 
-// noFile is fs.ErrNotExist with a clearer text.
-type noFile struct{}
+// A noFile is fs.ErrNotExist with a clearer text.
+type noFile string
 
-func (noFile) Error() string        { return "there is no such sound file" }
+func (e noFile) Error() string      { return string(e) }
 func (noFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // named returns err with the name of the file in it, once.
@@ -141,7 +143,7 @@ func named(name string, err error) error {
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Path == name {
-		err = path.Err // its text would name the file again
+		err = input.Cause(err) // its text would name the file again
 	}
 	return &ReadError{File: name, Err: err}
 }

@@ -193,7 +193,7 @@ func (f *ffmpeg) complaint(failed error) error {
 	if text == "" {
 		return nil
 	}
-	return malformed("what ffmpeg read", "the whole sound", "%s", text)
+	return malformed("ffmpeg", "the whole sound", "damaged data (%s)", text)
 }
 
 // wait waits for the end of the run. It returns why the run failed: the program's message, which may change
@@ -242,7 +242,9 @@ func (l *ffmpegLog) add(line string) {
 		n, _ := strconv.ParseInt(s[1], 10, 64)
 		l.silence += n
 	} else if s := logError.FindStringSubmatch(line); s != nil && len(l.errors) < maxErrors {
-		l.errors = append(l.errors, strings.ReplaceAll(s[1], "file:/dev/fd/3: ", ""))
+		if text := strings.TrimRight(strings.ReplaceAll(s[1], "file:/dev/fd/3: ", ""), "!. "); !slices.Contains(l.errors, text) {
+			l.errors = append(l.errors, text)
+		}
 	}
 }
 

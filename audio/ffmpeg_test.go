@@ -119,7 +119,7 @@ func TestFFmpegFails(t *testing.T) {
 		{"echo no sound here, but some text to read", "it writes no sound"},
 		{"exit 0", "it writes no sound"},
 		{written(t, 64, 1), "it writes no sound"},
-		{"i=0; while [ $i -lt 2000 ]; do echo '[error] x' >&2; i=$((i+1)); done; exit 1", "x; x; x; x"},
+		{"i=0; while [ $i -lt 2000 ]; do echo [error] x$i >&2; i=$((i+1)); done; exit 1", "x0; x1; x2; x3; x4"},
 	} {
 		_, err := Input{FFmpeg: fakeFFmpeg(t, tt.script)}.Open(t.Context(), name)
 		text := fmt.Sprint(err)

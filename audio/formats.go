@@ -131,7 +131,11 @@ func refuse(head []byte) error {
 	case hasAt(head, 0, "RIFF") && len(head) < 12:
 		return malformed("RIFF header", "12 bytes", "%d bytes", len(head))
 	case hasAt(head, 0, "\x89PNG"), hasAt(head, 0, "\xff\xd8\xff"), hasAt(head, 0, "GIF8"):
-		return ErrNoSound
+		return final(ErrNoSound, "is a picture, not a sound file")
+	case hasAt(head, 0, "\x1f\x8b"):
+		return final(ErrUnsupported, "is packed with gzip, not a sound file; unpack it first, as with gunzip")
+	case hasAt(head, 6, "Whisper"), hasAt(head, 0, "lmgg"): // of CTranslate2, of whisper.cpp
+		return final(ErrUnsupported, "is a model, not a sound file; name it with --model")
 	case hasAt(head, 0, "PK\x03\x04"):
 		return final(ErrUnsupported, "is a Word document or another ZIP archive, not a sound file")
 	case hasAt(head, 0, "%PDF"):

@@ -215,12 +215,12 @@ func (s *source) next() error {
 
 // end adds what the end of the stream shows.
 func (s *source) end() {
-	if s.lossCause != nil {
-		s.addGap(s.frames, s.frames, 0, s.lossCause)
-	}
 	s.ending = s.in.ending()
 	for _, g := range s.ending.filled {
-		s.addGap(g.from, g.to, 0, g.why)
+		s.addGap(g.from, g.to, 0, cmp.Or(s.lossCause, g.why))
+	}
+	if s.lossCause != nil && len(s.ending.filled) == 0 { // else it is known where
+		s.addGap(s.frames, s.frames, 0, s.lossCause)
 	}
 }
 

@@ -52,7 +52,7 @@ var layouts = []layout{
 	{format: "csv", where: top, files: "metadata.csv", tables: csvTables},
 	{format: "folder", where: below, read: readBeside},
 	{format: "csv", where: top, files: "*.csv", tables: csvTables},
-	{where: named, files: "wav.scp segments utt2spk", advice: "name its directory or the file text in it, which has the texts"},
+	{where: top, files: "wav.scp segments utt2spk", advice: "has wav.scp but no text: want a file named text beside it, with ID WORDS on each line; name the directory"},
 	{where: top, files: "*.arrow", advice: "Arrow files are not read: in Python, " +
 		`datasets.load_from_disk("DIR").to_parquet("test.parquet") makes Parquet of them`},
 	{where: top, files: "*.tar *.gz *.tgz *.bz2 *.zip", advice: "unpack it first, as with tar -xf FILE, gunzip FILE or unzip FILE"},

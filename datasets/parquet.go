@@ -142,7 +142,7 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}}
 	schema, text := f.Schema(), names(d.options.Text, textNames)
 	if !t.findAudio(schema, names(d.options.Audio, audioNames)) {
-		return nil, &ColumnsError{cmp.Or(d.options.Audio, "sound"), columnNames(schema)}
+		return nil, cmp.Or(numbersAsSound(schema, names(d.options.Audio, audioNames)), error(&ColumnsError{cmp.Or(d.options.Audio, "sound"), columnNames(schema)}))
 	}
 	for _, name := range slices.Concat(text, idNames, langNames, []string{"duration", "offset"}) {
 		if leaf, ok := schema.Lookup(name); ok && scalar(leaf) && leaf.ColumnIndex != t.path {
@@ -183,6 +183,17 @@ func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) bool {
 		}
 	}
 	return false
+}
+
+// numbersAsSound returns an error if a column of one of names holds numbers; else nil.
+func numbersAsSound(schema *parquet.Schema, names []string) error {
+	for _, path := range schema.Columns() {
+		leaf, _ := schema.Lookup(path...)
+		if kind := leaf.Node.Type().Kind(); slices.Contains(names, path[0]) && kind != parquet.ByteArray {
+			return kindError(fmt.Sprintf("column %s holds numbers (%s), want sound bytes or a path", path[0], strings.ToLower(kind.String())))
+		}
+	}
+	return nil
 }
 
 func columnNames(schema *parquet.Schema) (names []string) {

@@ -51,7 +51,11 @@ func semicolons(line string) ([]string, error) { return quoted(line, ';') }
 func quoted(line string, comma rune) ([]string, error) {
 	r := csv.NewReader(strings.NewReader(line))
 	r.Comma = comma
-	return r.Read()
+	values, err := r.Read()
+	if errors.Is(err, csv.ErrQuote) || errors.Is(err, csv.ErrBareQuote) {
+		return nil, errors.New(`a quote is not closed, or stands amid a text; put the text in quotes, and write "" for a quote in it`)
+	}
+	return values, err
 }
 
 var spaces = regexp.MustCompile(`\s+`)
@@ -76,6 +80,8 @@ func stm(line string) ([]string, error) {
 	switch {
 	case strings.HasPrefix(line, ";;"), strings.EqualFold(f[5], "ignore_time_segment_in_scoring"):
 		return nil, nil
+	case f[4] == "":
+		return nil, fmt.Errorf("%s, want file channel speaker start end text", show.Some(len(strings.Fields(line)), "field"))
 	case f[1] != "1" && f[1] != "A":
 		return nil, fmt.Errorf("channel %s: want 1 or A, since the channels of a file are mixed; give each a file of its own", f[1])
 	}
@@ -199,7 +205,14 @@ func (t *table) join(ctx context.Context, file string) (joined []map[string][]st
 // row returns the fields of a row, with those of the files that the table is joined with.
 func (t *table) row(columns, values []string, joined []map[string][]string) (fields, error) {
 	if len(values) != len(columns) {
-		return nil, fmt.Errorf("%s, want %d", show.Some(len(values), "field"), len(columns))
+		hint := ""
+		switch {
+		case len(values) > len(columns) && t.columns == "":
+			hint = "; in a CSV file, put a text that has the separator in it in quotes"
+		case len(values) == 1 && strings.ContainsAny(values[0], ",;|\t"):
+			hint = "; a TSV file separates its fields by tabs, a CSV file by commas or semicolons"
+		}
+		return nil, fmt.Errorf("%s, want %d%s", show.Some(len(values), "field"), len(columns), hint)
 	}
 	f := fields{}
 	if t.lang != "" {

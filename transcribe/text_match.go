@@ -202,7 +202,7 @@ type TextError struct {
 }
 
 func (e *TextError) Error() string {
-	return fmt.Sprintf("the text is not that of the recording: %d of %s were heard (%.0f %%), want at least %.0f %%",
+	return fmt.Sprintf("the text is not that of the recording: %d of %s are in both, counted in the shorter (%.0f %%), want at least %.0f %%",
 		e.Found, show.Some(e.Words, "word"), 100*float64(e.Found)/float64(max(1, e.Words)), 100*leastFound)
 }
 

@@ -153,7 +153,7 @@ func withCommand(root *cobra.Command, args []string) []string {
 		return append([]string{"-" + first}, args[1:]...)
 	}
 	isCommand := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == first })
-	_, err := os.Stat(first)
+	_, err := os.Lstat(first)
 	_, piped := cli.Stdin(first)
 	isFile := err == nil || piped || strings.ContainsAny(first, `./\`)
 	if !isCommand && (isFile || strings.HasPrefix(first, "-")) {

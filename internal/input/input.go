@@ -17,6 +17,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"iter"
 	"net"
 	"os"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -116,7 +118,20 @@ func Cause(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return reworded{"there is no such file", err}
 	}
+	if number, ok := err.(syscall.Errno); ok && remedies[number] != "" {
+		return reworded{number.Error() + "; " + remedies[number], err}
+	}
 	return err
+}
+
+// remedies are what a person can do about errors of the system.
+var remedies = map[syscall.Errno]string{
+	syscall.EACCES:  "check the permissions",
+	syscall.EPERM:   "check the permissions",
+	syscall.ENOSPC:  "free some space, or name another place",
+	syscall.EFBIG:   "raise the limit (ulimit -f), or name another place",
+	syscall.ENOTDIR: "check the path: part of it is a file",
+	syscall.ELOOP:   "name the file that the links stand for",
 }
 
 // A reworded error is its cause in the words of this program.
@@ -150,9 +165,15 @@ func NetworkCause(err error) error {
 	return err
 }
 
-// JSON returns an error of package encoding/json about b with the place of a wrong character.
+// JSON returns an error of package encoding/json about b with the place of a wrong character, or the field of a wrong type.
 func JSON(b []byte, err error) error {
 	var syntax *json.SyntaxError
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Slice: "array", reflect.Struct: "object", reflect.Map: "object"}
+		words := strings.NewReplacer("string", "a string", "bool", "true or false", "array", "a list", "object", "an object", "number", "a number")
+		return fmt.Errorf("%s is %s, want %s", strings.ToLower(cmp.Or(other.Field, "it")), words.Replace(other.Value),
+			words.Replace(cmp.Or(kinds[other.Type.Kind()], "number")))
+	}
 	if !errors.As(err, &syntax) {
 		return err
 	}

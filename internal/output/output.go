@@ -21,6 +21,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"verity/internal/input"
 )
 
 // Stdout is the name of standard output.
@@ -42,15 +44,10 @@ func wrap(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &link):
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
 		err = link.Err
 	}
-	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EEXIST) {
+	if err = input.Cause(err); errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EEXIST) {
 		err = errors.New("it is a file, or below one; name another")
 	}
 	return &Error{Name: name, Err: err}

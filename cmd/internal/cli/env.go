@@ -138,7 +138,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	if _, err := os.Stat(name); err == nil {
 		return Usagef("there is no file %q; did you mean %q, in quotes?", args[0], name)
 	}
-	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
+	near := soundsLike(args[0])
+	return UsageError{Err: fmt.Errorf("there is no command %q, and no such file%s", args[0], DidYouMean(near)), NeedHelp: len(near) == 0}
 }
 
 // UnknownCommand returns the error of a word that is no command under c, and whether it is like one.

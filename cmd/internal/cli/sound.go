@@ -127,9 +127,18 @@ func (s *SoundFlags) Clip(ctx context.Context, e Env, name string) (*audio.Clip,
 					hint = "; a model is named with --model " + name
 				} else if slices.Contains(transcript.Formats(), transcript.Format(ending)) {
 					hint = "; to write one, use -o DIRECTORY -f " + ending
+				} else if strings.HasPrefix(name, "~/") {
+					hint = "; leave out the quotes: the shell replaces ~ only without them"
 				}
-				err = fmt.Errorf("%w%s", err, hint)
+				if _, dangling := os.Readlink(name); dangling != nil {
+					err = fmt.Errorf("%w%s", err, cmp.Or(hint, "; check the name and the directory"))
+				}
 			}
+		}
+		if format, ok := errors.AsType[*audio.FormatError](err); ok && strings.HasPrefix(format.Got, "a file of no known format") {
+			err = fmt.Errorf("%w; samples without a header are read with verity raw:RATE < FILE", err)
+		} else if ok && s.FFmpeg == audio.FFmpegNever && strings.HasSuffix(err.Error(), "WAV or FLAC first") {
+			err = fmt.Errorf("%w, or leave out --ffmpeg never", err)
 		}
 	}()
 	select {
@@ -148,15 +157,26 @@ func soundsLike(name string) []string {
 		return nil
 	}
 	stem := func(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
-	var names, stems []string
+	base = strings.ToLower(base)
+	var names, lower, same []string
 	for _, e := range entries[:min(len(entries), 1000)] {
-		if audio.HasEnding(e.Name()) {
-			names, stems = append(names, e.Name()), append(stems, stem(e.Name()))
+		if low := strings.ToLower(e.Name()); audio.HasEnding(low) {
+			names, lower = append(names, e.Name()), append(lower, low)
+			if stem(low) == stem(base) { // its ending may be any
+				same = append(same, low)
+			}
 		}
 	}
-	near := wer.Nearest(stem(base), stems) // all endings are alike
-	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(near, stem(name)) })
-	return names[:min(len(names), 3)]
+	near := wer.Nearest(base, lower)
+	for _, low := range same {
+		if !slices.Contains(near, low) {
+			near = append(near, low)
+		}
+	}
+	for i, low := range near {
+		near[i] = names[slices.Index(lower, low)]
+	}
+	return near[:min(len(near), 3)]
 }
 
 // isPipe reports whether r is neither a file nor a directory.
@@ -187,6 +207,9 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	stall := time.AfterFunc(downloadStall, func() { cancel(fmt.Errorf("no byte came in %v", downloadStall)) })
 	defer stall.Stop()
 	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
+	if path, ok := strings.CutPrefix(address, "file://"); ok {
+		return nil, Usagef("%s: leave out file://, want the path %s", show.Name(address), show.Name(path))
+	}
 	if err != nil || !slices.Contains([]string{"http", "https"}, request.URL.Scheme) || request.URL.Host == "" {
 		return nil, Usagef("%s: want the path of a file, or an address that begins with http:// or https:// and a host", show.Name(address))
 	}

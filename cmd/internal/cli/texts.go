@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"verity/audio"
 	"verity/eval/report"
@@ -104,6 +107,15 @@ func (d *TextSource) wrong(name string, err error) error {
 	return Usagef("--%s %s: %w", d.flag, name, err)
 }
 
+// Wrong returns the error of the text of a sound.
+func (d *TextSource) Wrong(sound string, err error) error {
+	name := d.from
+	if d.find == nil {
+		name = d.path(sound)
+	}
+	return fmt.Errorf("--%s %s: %w", d.flag, show.Name(name), err)
+}
+
 // readCues reads a text file, with its line breaks if it is to be aligned.
 func (d *TextSource) readCues(ctx context.Context, name string) ([]transcript.Cue, error) {
 	if audio.HasEnding(name) {
@@ -118,8 +130,21 @@ func (d *TextSource) readCues(ctx context.Context, name string) ([]transcript.Cu
 		read = transcript.ReadLines
 	}
 	lines, err := read(name, raw)
-	if err != nil {
+	isControl := func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
+	switch text := input.Text(string(raw)); {
+	case err != nil:
 		return nil, Usagef("--%s %w", d.flag, err)
+	case d.flag != "align":
+	case !utf8.ValidString(text) && strings.ContainsFunc(text, isControl):
+		return nil, d.wrong(name, errors.New("is not a text file; want txt, srt, vtt or json"))
+	case filepath.Ext(name) == ".srt" && !slices.ContainsFunc(lines, transcript.Cue.HasTimes):
+		for n, line := range input.Lines(text) {
+			if strings.Contains(line, "-->") {
+				return nil, Usagef("--align %s:%d: got %.60q, want times as 00:00:01,000 --> 00:00:02,500", show.Name(name), n, line)
+			}
+		}
+	case len(lines) == 0:
+		return nil, d.wrong(name, errors.New("is empty, want the text of the recording"))
 	}
 	return lines, nil
 }

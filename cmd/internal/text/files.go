@@ -160,6 +160,8 @@ func (t *fileRun) transcribeClip(
 	tr, err := by.Transcribe(ctx, clip, w)
 	if err == nil {
 		err = t.beyondEnd(tr)
+	} else if errors.As(err, new(*transcribe.TextError)) {
+		err = t.Texts.Wrong(name, err)
 	}
 	if err != nil {
 		return nil, t.inFile(name, err)
@@ -225,8 +227,8 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
 		return err
 	}
-	if strings.TrimSpace(j.result.Text) == "" {
-		slog.Warn("no speech was found: play it, and check that the microphone was on", "audio", j.result.Name)
+	if strings.TrimSpace(j.result.Text) == "" && j.result.Duration >= 0.01 { // else that was said
+		slog.Warn("no speech was found: check that the sound is not silent, and that the microphone was on", "audio", j.result.Name)
 	}
 	j.result.Stats.Bandwidth = t.bandwidth
 	if err := t.to.write(j.name, j.result); err != nil {

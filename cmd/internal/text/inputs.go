@@ -53,7 +53,7 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 			break // a name, not a pattern
 		}
 		if len(found) == 0 {
-			return fmt.Errorf("%s: no file here has such a name", show.Name(arg))
+			return fmt.Errorf("%s: no file has such a name; check the pattern", show.Name(arg))
 		}
 		in.names = append(in.names, found...)
 		return nil
@@ -67,7 +67,10 @@ func (in *inputFiles) addDirectory(dir string, recursive, alone bool) error {
 	found, others, err := soundIn(dir, recursive)
 	switch {
 	case err != nil:
-		return err
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			dir = path.Path // perhaps one below it
+		}
+		return fmt.Errorf("%s: this directory cannot be read: %w", show.Name(dir), input.Cause(err))
 	case len(found) == 0 && alone:
 		hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
 		if text := others.String(); text != "" {
@@ -161,7 +164,7 @@ func readList(ctx context.Context, name string, stdin io.Reader) (names []string
 		names = append(names, one)
 	}
 	if len(names) == 0 {
-		return nil, cli.Usagef("--files-from %s: it names no file", show.Name(name))
+		return nil, cli.Usagef("--files-from %s: it names no file; want the name of one on each line", show.Name(name))
 	}
 	return names, nil
 }

@@ -106,6 +106,14 @@ func (t *transcribeCommand) prepare(ctx context.Context, args []string) (files [
 	if err != nil {
 		return nil, err
 	}
+	found := func(name string) bool {
+		_, err := os.Stat(name)
+		_, piped := cli.Stdin(name)
+		return err == nil || piped || cli.IsAddress(name)
+	}
+	if len(list) > 0 && !slices.ContainsFunc(list, found) {
+		return nil, cli.Usagef("--files-from %s: its first name is no file: %.60q; want the name of a file on each line", show.Name(t.list), list[0])
+	}
 	in, err := inputs(args, list, t.recursive)
 	if err == nil {
 		err = t.prepareOutput(in)
