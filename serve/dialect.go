@@ -31,7 +31,21 @@ type dialect struct {
 // openAI is the API of /v1.
 var openAI = &dialect{file: "file", format: "json", formats: []string{
 	"json", "text", "srt", "verbose_json", "vtt", diarizedJSON,
-}}
+}, fields: map[string]fieldSetter{"task": checkTask}, others: map[string]string{"num_speakers": "speakers"}}
+
+// checkTask refuses a task that is not that of the path.
+func checkTask(q *request, f formField) error {
+	if path := taskPaths[f.value]; path == "" {
+		return f.bad("transcribe or translate")
+	} else if transcribe.Task(f.value) != q.decoding.Task {
+		return badRequest(f.name, "task: got %s: send the form to %s", f.value, path)
+	}
+	return nil
+}
+
+var taskPaths = map[string]string{
+	string(transcribe.Transcribe): "/v1/audio/transcriptions", string(transcribe.Translate): "/v1/audio/translations",
+}
 
 // whisperASR is the API of whisper-asr-webservice, which Bazarr and others use for subtitles.
 //

@@ -11,10 +11,12 @@ import (
 
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcribe/live"
 	"verity/transcript"
+	"verity/wer"
 )
 
 // A formField is a part of a form that is not the file.
@@ -183,6 +185,15 @@ func (s *Server) setField(q *request, name, value string) error {
 	}
 	if set != nil {
 		return set(q, f)
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)),
+		slices.Collect(maps.Keys(q.api.fields)), slices.Collect(maps.Keys(q.api.others)))
+	for _, o := range s.opt.Fields {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	if near := wer.Nearest(base, slices.Compact(names)); len(near) > 0 && !slices.Contains(near, base) && len(q.ignored) < 10 { // a strange form may have thousands
+		return badRequest(name, "There is no field %s; did you mean %s?", name, show.JoinOr(near))
 	}
 	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
 	return nil

@@ -86,6 +86,12 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	addLogFields(r, "ended", x.serve(r))
 }
 
+// isWebSocketKey reports whether a key is one that websocket.Accept takes.
+func isWebSocketKey(key string) bool {
+	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(key))
+	return err == nil && len(b) == 16
+}
+
 // admit returns the configuration that a session begins with, or why it cannot begin.
 func (s *Server) admit(r *http.Request) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
@@ -98,9 +104,13 @@ func (s *Server) admit(r *http.Request) (c sessionConfig, p *problem) {
 		return c, shuttingDown()
 	case intent != "" && intent != transcriptionSession:
 		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
-	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"), !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Connection"), ",")), "upgrade"):
 		return c, clientError(http.StatusUpgradeRequired, "", "upgrade_required",
 			"This path is for WebSockets: the request asks for no upgrade.")
+	case r.Header.Get("Sec-WebSocket-Version") != "13":
+		return c, badRequest("", "Sec-WebSocket-Version: got %.80q, want 13", r.Header.Get("Sec-WebSocket-Version"))
+	case !isWebSocketKey(r.Header.Get("Sec-WebSocket-Key")):
+		return c, badRequest("", "Sec-WebSocket-Key: got %.80q, want 16 bytes in base64", r.Header.Get("Sec-WebSocket-Key"))
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}

@@ -74,6 +74,9 @@ func ParseTerm(line string) (term Term, err error) {
 	if term, err = splitTerm(strings.TrimSpace(line)); err == nil {
 		err = term.check()
 	}
+	if err == nil && term.Weight < 0 && term.SoundsLike == "" {
+		err = errors.New("got weight 0, want one above 0; a term with 0 only replaces words, as in cooper netties => Kubernetes:0")
+	}
 	return term, err
 }
 

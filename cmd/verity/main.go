@@ -149,6 +149,9 @@ func withCommand(root *cobra.Command, args []string) []string {
 		return args
 	}
 	first := args[0]
+	if first == "-V" { // as in ffmpeg's and Python's programs
+		return []string{"--version"}
+	}
 	if first == "-help" || first == "-version" { // as ffmpeg has them
 		return append([]string{"-" + first}, args[1:]...)
 	}

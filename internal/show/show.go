@@ -115,6 +115,14 @@ func Name(s string) string {
 	return s
 }
 
+// Value is [Name] of what somebody gave for an option, cut if it is long.
+func Value(s string) string {
+	if len(s) > 200 {
+		s = strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return Name(s)
+}
+
 // Text spells text that may have several lines: each control character but newline
 // and tab is escaped, as \x1b.
 func Text(s string) string {

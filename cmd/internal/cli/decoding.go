@@ -19,6 +19,7 @@ import (
 	"verity/audio/vad"
 	"verity/internal/input"
 	"verity/internal/option"
+	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
 )
@@ -211,7 +212,11 @@ func readTerms(path string) ([]transcribe.Term, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; want a file with a name or term on each line", input.Cause(err))
 	}
-	return transcribe.ParseTerms(string(text))
+	terms, err := transcribe.ParseTerms(string(text))
+	if err == nil && len(terms) == 0 {
+		err = errors.New("holds no term; want a name or term on each line")
+	}
+	return terms, err
 }
 
 // tokenIDs reads ids between commas. It returns nil for auto, the list of the model.
@@ -291,7 +296,7 @@ func InFlag(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	name, value := bad.Option, fmt.Sprintf(" %v", bad.Value)
+	name, value := bad.Option, " "+show.Value(fmt.Sprint(bad.Value))
 	if i := slices.IndexFunc(All(), func(o *Option) bool { return o.Field == bad.Option }); i >= 0 {
 		o := All()[i]
 		if name = o.Name; o.Kind == Switch || bad.Value == nil {

@@ -135,6 +135,11 @@ func NoArgs(c *cobra.Command, args []string) error {
 	if near, err := UnknownCommand(c, args[0]); near || c.HasParent() {
 		return err
 	}
+	for _, sub := range c.Commands() { // translate, srt
+		if row, _, _ := foreign(sub, []string{"--" + args[0]}); sub.Name() == "transcribe" && row.names != "" && row.ours != "" {
+			return Usagef("there is no command %q; use verity %s FILE", args[0], row.ours)
+		}
+	}
 	if _, err := os.Stat(name); err == nil {
 		return Usagef("there is no file %q; did you mean %q, in quotes?", args[0], name)
 	}

@@ -129,10 +129,17 @@ func Redefine(flags *pflag.FlagSet, name, value, help string) {
 func Contradiction(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
-		if o == nil || err != nil || !f.Changed || !IsSet(f) {
+		if o == nil || err != nil || !f.Changed {
 			return
 		}
 		needed, value := flags.Lookup(o.Needs), ""
+		switch isNumber := o.Kind == Whole || o.Kind == Real; {
+		case o.Kind == Text && o.Max == maxPath && o.Arg != "name" && f.Value.String() == "":
+			err = Usagef("--%s is empty; want a %s; perhaps a variable of the shell is not set", f.Name, o.Arg)
+			return
+		case !IsSet(f) && (!isNumber || o.Default == "" || needed == nil || !needed.Changed): // a default may lack what it needs
+			return
+		}
 		if needed != nil {
 			value = cmp.Or(optionOf(needed).Implied, needed.NoOptDefVal)
 		}
@@ -142,7 +149,7 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 				err = Contradiction(flags) // that one may need another
 			}
 		case needed != nil && !IsSet(needed):
-			err = Usagef("--%s needs --%s", f.Name, strings.TrimSpace(o.Needs+" "+optionOf(needed).Implied))
+			err = Usagef("--%s needs --%s", f.Name, strings.TrimSpace(o.Needs+" "+strings.TrimSuffix(value, "true")))
 		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s; choose one", f.Name, o.Excludes)
 		}

@@ -122,7 +122,7 @@ func parseVoice(line string, before []diarize.Voice) (name, file string, err err
 	name, file = strings.TrimSpace(name), strings.TrimSpace(file)
 	switch {
 	case name == "" || file == "":
-		err = fmt.Errorf("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Name(line))
+		err = fmt.Errorf("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Value(line))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		err = fmt.Errorf("got the name %q, want UTF-8 without control characters", name)
 	case slices.ContainsFunc(before, func(v diarize.Voice) bool { return v.Name == name }):

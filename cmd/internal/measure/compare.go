@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -146,6 +148,9 @@ func resumedText(c *report.Comparison, batch int) string {
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
+	if i := slices.IndexFunc(files, func(f string) bool { return strings.HasPrefix(filepath.Ext(f), ".json") }); i >= 0 {
+		return cli.Usagef("%s: is no sound file; verity report %s compares what was measured", show.Name(files[i]), show.Line(strings.Join(files, " ")))
+	}
 	v.specs = v.precisions.specs()
 	if a := &v.Model.Assistant; len(a.Named) > 1 || len(a.Lengths) > 1 {
 		flag, values := "assistant", a.Named

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"text/tabwriter"
 
@@ -84,6 +85,9 @@ func Models(e cli.Env) *cobra.Command {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])
+				if repo == "openai/whisper-base" {
+					return cli.Usagef("base is part of this program, and not in the cache %s", show.Name(hub.FromEnv().Cache))
+				}
 				return cli.Usagef("%s is not in the cache %s; verity models lists those that are", repo, hub.FromEnv().Cache)
 			}
 			if err == nil {
@@ -105,11 +109,15 @@ func listModels(e cli.Env, h *hub.Client) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%w; HF_HUB_CACHE or HF_HOME names the directory", input.Cause(err))
+		return fmt.Errorf("%s: %w; HF_HUB_CACHE or HF_HOME names the directory", show.Name(h.Cache), input.Cause(err))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. verity models pull small downloads one\n",
-			show.Name(h.Cache))
+		missing := ""
+		if _, err := os.Stat(h.Cache); err != nil {
+			missing = ", which does not exist yet"
+		}
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s%s; base is part of this program. verity models pull small downloads one\n",
+			show.Name(h.Cache), missing)
 		return err
 	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)

@@ -88,6 +88,9 @@ func (q *quantizeCommand) check() error {
 	case q.dir == "":
 		return cli.Usagef("--out is missing: want the directory for the model")
 	}
+	if q.opt.Format == "int8" && q.data.Path != "" {
+		return cli.Usagef("--dataset has no effect with --precision int8; leave one of them out")
+	}
 	if _, err := quantize.ParseFormat(q.opt.Format); err != nil {
 		return cli.Usagef("--precision %s: %w", q.opt.Format, err)
 	}

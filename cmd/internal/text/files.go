@@ -194,6 +194,11 @@ func (t *fileRun) inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
+// warnSilent logs that nothing was heard.
+func warnSilent(name string) {
+	slog.Warn("no speech was found: check that the sound is not silent, and that the microphone was on", "audio", name)
+}
+
 // warnUnheard logs which known voices the recording does not have.
 func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
 	if len(tr.Turns) == 0 {
@@ -228,7 +233,7 @@ func (t *fileRun) show(j *job, bar *cli.Progress, stop context.CancelCauseFunc) 
 		return err
 	}
 	if strings.TrimSpace(j.result.Text) == "" && j.result.Duration >= 0.01 { // else that was said
-		slog.Warn("no speech was found: check that the sound is not silent, and that the microphone was on", "audio", j.result.Name)
+		warnSilent(j.result.Name)
 	}
 	j.result.Stats.Bandwidth = t.bandwidth
 	if err := t.to.write(j.name, j.result); err != nil {

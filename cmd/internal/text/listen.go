@@ -55,6 +55,7 @@ type listenCommand struct {
 	words   []transcript.Word // confirmed, and not yet written
 	unnamed []transcript.Word // confirmed, but their speakers are not known yet
 	speaker string            // of the last line
+	heard   bool              // some words are written
 	tr      transcript.Transcript
 }
 
@@ -198,6 +199,9 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 			return cmp.Or(failed, cannotWrite(err))
 		}
 	}
+	if !l.heard && failed == nil {
+		warnSilent(l.tr.Name)
+	}
 	if l.file == "" {
 		return failed
 	}
@@ -243,6 +247,7 @@ func (l *listenCommand) add(r live.Result, s *screen) (err error) {
 
 // phrase writes confirmed words as a segment.
 func (l *listenCommand) phrase(words []transcript.Word) (err error) {
+	l.heard = true
 	s := transcript.Segment{
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
 		Text: transcript.JoinWords(words), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,

@@ -113,13 +113,13 @@ func TestMalformed(t *testing.T) {
 		b    *builder
 		want string
 	}{
-		{"nothing", new(builder), "cut off?"},
+		{"nothing", new(builder), "is empty"},
 		{"version", file(5, 0), "version: got 5, want 6"},
 		{"many variables", file(6, 1<<20), "at most 32768"},
 		{"type", one("a", 9, []byte{1}, 1), "type 9"},
 		{"length", one("a", 0, []byte{1}, 1), "has 1 bytes, want 4"},
 		{"shape", huge, "has shape [2147483648 2147483648]"},
-		{"no aliases", one("a", 1, []byte{1}, 1), "cut off?"},
+		{"no aliases", one("a", 1, []byte{1}, 1), "cut off"},
 		{"twice", twice, `"a" stands twice`},
 		{"scales", scales, "has scales [1] f32, want [2] f32"},
 		{"scales of scales", integers, "has scales [2] int8, want [2] f32"},

@@ -70,7 +70,7 @@ func parse(b []byte) ([]weights.Entry, error) {
 	case n > maxHeader:
 		return nil, malformed("header of %d bytes, at most %d are allowed", n, maxHeader)
 	case n > rest:
-		return nil, malformed("header of %d bytes in a file of %d: cut off?", n, len(b))
+		return nil, malformed("header of %d bytes in a file of %d: the file is cut off", n, len(b))
 	}
 	infos, err := parseHeader(b[8 : 8+n])
 	if err != nil {
@@ -100,7 +100,7 @@ func place(infos []info, data []byte) ([]weights.Entry, error) {
 		if n := len(infos); n > 0 {
 			end = max(end, infos[n-1].hi)
 		}
-		return nil, malformed("tensors take %d bytes, the file has %d: cut off?", end, len(data))
+		return nil, malformed("tensors take %d bytes, the file has %d: the file is cut off", end, len(data))
 	}
 	return entries, nil
 }

@@ -69,7 +69,7 @@ func What(head []byte) (Kind, bool) {
 // damage.
 func Hint(err error, head []byte) error {
 	if kind, ok := What(head[:min(len(head), 512)]); ok {
-		return fmt.Errorf("%w; %v", brief{err}, kind)
+		return fmt.Errorf("%v (%w)", kind, brief{err})
 	}
 	return Remedied(err)
 }

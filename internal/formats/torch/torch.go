@@ -106,7 +106,7 @@ func (a *archive) content(name string) ([]byte, error) {
 	}
 	n := f.UncompressedSize64
 	if at < 0 || uint64(at) > uint64(len(a.b)) || n > uint64(len(a.b))-uint64(at) {
-		return nil, fmt.Errorf("%.40q has %d bytes at %d, the file has %d: cut off?", name, n, at, len(a.b))
+		return nil, fmt.Errorf("%.40q has %d bytes at %d, the file has %d: the file is cut off", name, n, at, len(a.b))
 	}
 	content := a.b[at : uint64(at)+n : uint64(at)+n]
 	if f.CRC32 != 0 { // one bit elsewhere in the archive would make these the bytes of another tensor

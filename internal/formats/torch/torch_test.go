@@ -92,8 +92,8 @@ func TestRefused(t *testing.T) {
 		{"nothing stored", "\x80\x02h\x07.", "not stored"},
 		{"an empty stack", "\x80\x02\x85.", "the stack is empty"},
 		{"no mark", "\x80\x02t.", "there is no mark"},
-		{"no end", "\x80\x02}", "cut off?"},
-		{"long text", "\x80\x02X\xff\xff\xff\xffa", "cut off?"},
+		{"no end", "\x80\x02}", "cut off"},
+		{"long text", "\x80\x02X\xff\xff\xff\xffa", "cut off"},
 		{"another protocol", "\x80\x04N.", "protocol 4, want 2"},
 		{"no end to it", "\x80\x02N" + strings.Repeat("q\x00", maxSteps), "more than 262144 operations"},
 	} {

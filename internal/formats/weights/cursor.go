@@ -19,7 +19,7 @@ type Cursor struct {
 func NewCursor(b []byte) *Cursor { return &Cursor{b: b} }
 
 // errEnd is the cause if a file ends too early.
-var errEnd = errors.New("the file ends here: cut off?")
+var errEnd = errors.New("the file is cut off")
 
 // Err returns the first error.
 func (c *Cursor) Err() error { return c.err }
@@ -35,8 +35,12 @@ func (c *Cursor) Bytes(n int) []byte {
 	if c.err != nil {
 		return nil
 	}
+	if len(c.b) == 0 {
+		c.err = errors.New("the file is empty")
+		return nil
+	}
 	if n < 0 || n > c.Left() {
-		c.err = fmt.Errorf("byte %d: want %d bytes more, got %d: %w", c.at, n, c.Left(), errEnd)
+		c.err = fmt.Errorf("%w at byte %d: want %d bytes more, got %d", errEnd, c.at, n, c.Left())
 		return nil
 	}
 	c.at += n
