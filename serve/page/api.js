@@ -49,7 +49,7 @@ function unreadable(message) {
   if (kind === "a text file") return "This is a text file, not sound. If it is the text of a recording, choose the recording first, then this file.";
   if (/is empty/.test(message)) return "This file is empty. Record or copy it again.";
   if (/no audio track/.test(message)) return "This video has no sound. Choose one that has, or the sound that belongs to it.";
-  if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
+  if (/damaged|cut off|moov atom not found/.test(message)) return `This file is ${/damaged/.test(message) ? "damaged" : "cut off"}. Copy or download it again.`; // MP4 has its index, moov, at the end
   if (!kind || /no known format/.test(kind)) return "Verity finds no sound in this file. It may be damaged: copy it again, or save it as MP3 where it was made.";
   if (!withFFmpeg.test(kind) || /ffmpeg cannot/.test(message)) return `Verity cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.`;
   return `This is ${kind}, which needs ffmpeg. ` + (home ? `Type ${install()} in a terminal, then start Verity in a new terminal, and try again.` : "Ask whoever runs Verity to install it.");

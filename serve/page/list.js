@@ -35,6 +35,7 @@ const states = {
 export const state = job => states[job.state](job);
 export const readable = job => !!job && !!job.paragraphs && (job.state === "done" || !!job.kept); // and can be changed: its text is not coming
 export const busy = job => ["queued", "working", "live", "elsewhere"].includes(job.state);
+export const hasSound = job => job.state !== "failed" || job.remedy !== "file"; // else it is a file that cannot be read
 
 // row makes a row, with the functions that show gets.
 function row(job, on) {
@@ -108,8 +109,8 @@ export function show(jobs, chosen, on) {
     if ($("jobs").children[i] !== r.li) $("jobs").insertBefore(r.li, $("jobs").children[i] || null);
   });
   $("filters").hidden = jobs.length < 6 && !wanted;
-  const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
-  $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
+  const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0), n = jobs.filter(hasSound).length;
+  $("kept").textContent = wanted && !shown.length ? "No recording matches." : `${n} ${n === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
   $("select").hidden = !jobs.some(j => !busy(j));
   $("picked").hidden = !picked;
   $("kept").parentElement.hidden = !!picked;
@@ -117,7 +118,6 @@ export function show(jobs, chosen, on) {
   $("pickedCount").textContent = selected().length + " selected";
   $("againPicked").hidden = !selected().some(canRetry);
   for (const b of $("picked").querySelectorAll(".some")) b.toggleAttribute("inert", !selected().length);
-  if (wanted && !shown.length) $("kept").textContent = "No recording matches.";
 }
 
 // The list is one stop of the Tab key: arrows go from row to row and to the buttons of a row, Delete deletes.

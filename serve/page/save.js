@@ -3,7 +3,7 @@ import {sentence} from "./api.js";
 import {blob, ending, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {downloadZip} from "./lib/client-zip.js";
-import {busy, selected} from "./list.js";
+import {busy, hasSound, selected} from "./list.js";
 import * as settings from "./settings.js";
 import {record} from "./store.js";
 import {names} from "./subtitles.js";
@@ -88,5 +88,5 @@ export function connect(shown, times) {
   $("print").onclick = () => print();
   $("saveSound").onclick = () => sound(shown());
   $("saveSounds").onclick = () => several(selected());
-  $("backup").onclick = () => several(jobs.jobs.filter(j => !busy(j)), "backup");
+  $("backup").onclick = () => several(jobs.jobs.filter(j => !busy(j) && hasSound(j)), "backup");
 }

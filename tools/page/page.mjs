@@ -764,6 +764,10 @@ const parts = {
     await next.waitForFunction(() => [...document.querySelectorAll("#jobs .done")].some(l => /after/.test(l.textContent)), null, {timeout: 240000});
     check("and what waited goes on", true);
     check("an empty file is called empty", (await next.locator("#jobs .state.bad").allTextContents()).join() === "This file is empty.", await next.locator("#jobs .state.bad").allTextContents());
+    await add(next, [{name: "cut.m4a", mimeType: "audio/mp4", buffer: readFileSync(`${pictures}/phone.m4a`).subarray(0, 9000)}]);
+    await next.waitForFunction(() => /This file is cut off/.test(document.querySelector("#jobs .failed")?.textContent));
+    const count = await next.evaluate(() => [document.querySelectorAll("#jobs li:not(.failed)").length, parseInt(document.getElementById("kept").textContent)]);
+    check("a file without its end is called cut off, and neither it nor the empty one is counted", count[0] === count[1], count);
     await next.context().close();
   },
 
