@@ -189,12 +189,12 @@ func TestLoadErrors(t *testing.T) {
 		want  string // part of the message
 	}{
 		{"no JSON", fstest.MapFS{"tokenizer.json": {Data: []byte("{")}}, 0, ErrMalformed, "d/tokenizer.json: JSON"},
-		{"not BPE", tiny(`"type":"Unigram","vocab":[["a",-1.5]]`, ""), 0, ErrMalformed, "cannot unmarshal array"},
+		{"not BPE", tiny(`"type":"Unigram","vocab":[["a",-1.5]]`, ""), 0, ErrMalformed, "model.vocab is a list, want an object"},
 		{"merge of one", tiny(`"vocab":{"a":0},"merges":["a"]`, ""), 0, ErrMalformed, "1 parts, want 2"},
 		{"merge of three", tiny(`"vocab":{"a":0},"merges":[["a","a","a"]]`, ""), 0, ErrMalformed, "3 parts, want 2"},
 		{"merge of nothing", tiny(`"vocab":{"a":0},"merges":[null]`, ""), 0, ErrMalformed, "want 2"},
 		{"merge of strangers", tiny(`"vocab":{"a":0,"b":1},"merges":["a b"]`, ""), 0, ErrMalformed, `merge 0: malformed: got "a" + "b"`},
-		{"endless id", tiny(`"vocab":{"a":`+strings.Repeat("9", 5000)+`}`, ""), 0, ErrMalformed, `malformed: got json: cannot unmarshal number 9999`},
+		{"endless id", tiny(`"vocab":{"a":`+strings.Repeat("9", 5000)+`}`, ""), 0, ErrMalformed, `malformed: got model.vocab is a number 9999999999999999999999999999999, want a number`},
 		{"id below 0", tiny(`"vocab":{"a":-1}`, ""), 0, ErrMalformed, `id of "a": malformed: got -1`},
 		{"huge id", tiny(`"vocab":{"a":1048576}`, ""), 0, ErrMalformed, "want 0 to 1048575"},
 		{"id twice", tiny(`"vocab":{"a":0,"b":0}`, ""), 0, ErrMalformed, `id 0: malformed: got both "a" and "b"`},

@@ -171,7 +171,7 @@ func JSON(b []byte, err error) error {
 	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "bool", reflect.Slice: "array", reflect.Struct: "object", reflect.Map: "object"}
 		words := strings.NewReplacer("string", "a string", "bool", "true or false", "array", "a list", "object", "an object", "number", "a number")
-		return fmt.Errorf("%s is %s, want %s", strings.ToLower(cmp.Or(other.Field, "it")), words.Replace(other.Value),
+		return fmt.Errorf("%s is %.40s, want %s", strings.ToLower(cmp.Or(other.Field, "it")), words.Replace(other.Value),
 			words.Replace(cmp.Or(kinds[other.Type.Kind()], "number")))
 	}
 	if !errors.As(err, &syntax) {
