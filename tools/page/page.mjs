@@ -56,6 +56,8 @@ async function open(options, path = "", from = browser) {
 const status = page => page.textContent("#status");
 const announced = (page, text, timeout = 240000) => page.waitForFunction(t => document.getElementById("status").textContent.includes(t), text, {timeout});
 const idle = page => page.waitForFunction(() => ![...document.querySelectorAll("#jobs li")].some(l => l.matches(".working, .queued, .live") || /waiting for Verity/.test(l.textContent)), null, {timeout: 240000}); // also what goes on when the page has found the server
+// fitted waits until an open menu ends above the player: its event comes a moment after the click.
+const fitted = page => page.waitForFunction(() => document.querySelector("details.menu[open]")?.lastElementChild.style.maxHeight);
 const words = page => page.evaluate(() => [...document.querySelectorAll("#text p")].map(p => p.textContent).join("\n"));
 const rows = page => page.evaluate(() => [...document.querySelectorAll("#jobs strong")].map(s => s.textContent));
 const choose = (page, name) => page.evaluate(n => [...document.querySelectorAll("#jobs .name")].find(b => b.textContent.includes(n)).click(), name);
@@ -395,7 +397,8 @@ const parts = {
     await rename(0, "Ann");
     await page.setViewportSize({width: 390, height: 844});
     await page.click("#save summary");
-    check("and does not lie on a menu", await page.evaluate(() => { const r = document.querySelector("#print").getBoundingClientRect(); return document.querySelector("#print").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); }), "");
+    await fitted(page);
+    check("and does not lie on a menu", await page.evaluate(() => { document.querySelector("#print").scrollIntoView({block: "nearest"}); const r = document.querySelector("#print").getBoundingClientRect(); return document.querySelector("#print").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); }), "");
     await page.keyboard.press("Escape");
     await page.setViewportSize({width: 1440, height: 900});
     await page.click("#undoEdit");
@@ -971,6 +974,7 @@ const parts = {
     // A menu ends above the player, and its last entry can be reached.
     await page.setViewportSize({width: 1440, height: 560});
     await page.click("#save summary");
+    await fitted(page);
     const menu = await page.evaluate(() => {
       const b = document.getElementById("print"), bar = document.getElementById("bar").getBoundingClientRect();
       b.scrollIntoView({block: "nearest"});
