@@ -100,7 +100,7 @@ export const parts = ({open, add, choose, check, looks, words, rows, idle, annou
     await page.waitForFunction(() => /Erlkönig/.test(document.getElementById("script").value));
     await page.click("#begin");
     await page.waitForSelector("#problem:not([hidden])");
-    check("a text of another recording is refused, with ways on", /^The text is not that of the recording: \d+ of \d+ words were heard/.test(await page.textContent("#problem p")) && (await page.locator("#problem button").allTextContents()).join() === "Change the text,Transcribe without the text,Delete", await page.textContent("#problem"));
+    check("a text of another recording is refused, with ways on", /^The text is not that of the recording: \d+ of \d+ words are in both/.test(await page.textContent("#problem p")) && (await page.locator("#problem button").allTextContents()).join() === "Change the text,Transcribe without the text,Delete", await page.textContent("#problem"));
     await looks(page, "other-text");
     await page.getByRole("button", {name: "Change the text"}).click();
     check("to the text", /Erlkönig/.test(await page.inputValue("#script")), await page.inputValue("#script"));
