@@ -38,8 +38,8 @@ export async function open(files, job) {
 }
 
 function addSound(job, file) {
-  Object.assign(job, {file, kind: file.type, note: null, peaks: null, joined: true});
-  storeSounds([job]);
+  storeSounds([Object.assign(job, {file, kind: file.type, note: null, peaks: null, joined: true})]);
+  return job;
 }
 
 // openText opens a text beside the sound of the same name, or the only one, or as another version of that recording.
