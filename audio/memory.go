@@ -65,6 +65,7 @@ type memory struct {
 
 func (m *memory) rewind() error { m.pos = 0; return nil }
 
+// read copies the next samples to dst, and returns how many.
 func (m *memory) read(dst []float32) (int, error) {
 	n := copy(dst, m.pcm[m.pos:])
 	m.pos += n

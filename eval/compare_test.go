@@ -303,7 +303,7 @@ func TestTheory(t *testing.T) {
 	// Rejection sampling, which is only above temperature 0, accepts Σ min(p, q).
 	overlap := 0.99
 	c.Acceptance.Overlap = &overlap
-	for temperature, chance := range map[string]float64{"": 0.8, "0": 0.8, "1": 0.99} {
+	for temperature, chance := range map[string]float64{"": 0.8, "0": 0.8, "0.0": 0.8, "1": 0.99} {
 		b.Run.Options = map[string]string{"sampler": "rejection", "temperature": temperature}
 		if predict(c, a, b); !near(c.Theory.Alpha, 0.8) || !near(c.Theory.Tokens, assistant.Expected(chance, 3)) {
 			t.Errorf("rejection at temperature %q: α %v, E %v", temperature, c.Theory.Alpha, c.Theory.Tokens)

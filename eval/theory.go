@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"sort"
+	"strconv"
 
 	"verity/assistant"
 	"verity/eval/report"
@@ -72,8 +73,8 @@ func predict(c *report.Comparison, baseline, assisted *report.Score) {
 
 // samplesByRejection reports whether a token is accepted with probability Σ min(p, q).
 func samplesByRejection(options map[string]string) bool {
-	t := options["temperature"]
-	return options["sampler"] == "rejection" && t != "" && t != "0"
+	temperature, _ := strconv.ParseFloat(options["temperature"], 64) // 0 if it is not given
+	return options["sampler"] == "rejection" && temperature > 0
 }
 
 // measured is plain decoding and decoding with drafts of the same text, as measured.

@@ -186,17 +186,24 @@ func (s *Server) setField(q *request, name, value string) error {
 	if set != nil {
 		return set(q, f)
 	}
+	if len(q.ignored) < 10 { // a strange form may have thousands
+		if near := s.fieldsLike(q, base); len(near) > 0 && !slices.Contains(near, base) {
+			return badRequest(name, "There is no field %s; did you mean %s?", name, show.JoinOr(near))
+		}
+	}
+	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
+	return nil
+}
+
+// fieldsLike returns the names of fields that are most like a word, if any are.
+func (s *Server) fieldsLike(q *request, word string) []string {
 	names := slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)),
 		slices.Collect(maps.Keys(q.api.fields)), slices.Collect(maps.Keys(q.api.others)))
 	for _, o := range s.opt.Fields {
 		names = append(names, o.Name)
 	}
 	slices.Sort(names)
-	if near := wer.Nearest(base, slices.Compact(names)); len(near) > 0 && !slices.Contains(near, base) && len(q.ignored) < 10 { // a strange form may have thousands
-		return badRequest(name, "There is no field %s; did you mean %s?", name, show.JoinOr(near))
-	}
-	q.ignored.add(name) // not refused, since clients keep adding fields, but the answer and the log name them
-	return nil
+	return wer.Nearest(word, slices.Compact(names))
 }
 
 // setterOf returns what sets a field; nil for one that a form does not have.

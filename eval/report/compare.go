@@ -82,7 +82,7 @@ type Theory struct {
 type TheoryLength struct {
 	Length     int      `json:"length"`               // γ
 	Tokens     float64  `json:"tokens_per_round"`     // tokens a round yields
-	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass of so many rows was measured
+	Speedup    *float64 `json:"speedup"`              // of decoding; null if no pass that long was timed
 	Ideal      float64  `json:"ideal_speedup"`        // E/(c·γ + 1)
 	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if unknown
 }

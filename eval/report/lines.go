@@ -94,7 +94,6 @@ func (l line) parse(name string) (*Record, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := new(Record)
-	wrong := (*json.UnmarshalTypeError)(nil)
 	if head := (struct{ Schema string }{}); err == ErrTorn && l.n == 1 && l.text[0] != '{' {
 		err = nil // not the beginning of one
 	} else if err == ErrTorn && json.Valid(l.text) {
@@ -111,12 +110,10 @@ func (l line) parse(name string) (*Record, error) {
 	case !utf8.Valid(l.text):
 		err = errors.New("malformed record: the text is not UTF-8: save it as UTF-8")
 	default:
-		if err = json.Unmarshal(l.text, r); errors.As(err, &wrong) {
-			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", cmp.Or(wrong.Field, "the line"), wrong.Value)
-			if fmt.Sprint(wrong.Type) == "string" {
-				err = fmt.Errorf("%w, want a string", err)
-			}
-		} else if err != nil {
+		if err = json.Unmarshal(l.text, r); errors.As(err, new(*json.UnmarshalTypeError)) {
+			err = input.JSON(l.text, err)
+		}
+		if err != nil {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
 	}

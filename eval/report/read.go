@@ -20,7 +20,7 @@ import (
 
 // ErrTorn is the cause of a [LineError] for a last line without a line end: the run was
 // killed, or has not finished.
-var ErrTorn = errors.New("the last line is incomplete: the run was killed, or still writes; started again, it goes on from there")
+var ErrTorn = errors.New("the last line is incomplete: the run was killed, or is still writing; run the same command again to go on")
 
 // errNoObject is the cause of a [LineError] for a line that begins as no record does.
 var errNoObject = errors.New("malformed record: is no JSON object")

@@ -265,7 +265,7 @@ func TestEach(t *testing.T) {
 	line := `{"id": "u0", "reference": "cat", "hypothesis": "cat"}`
 	for text, want := range map[string]string{
 		"\ufeff" + line: "", "\ufeff\n" + line: "", "7\n": "it holds no records, want records.jsonl", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line: jq",
-		strings.Replace(line, `"u0"`, "7", 1): "id is of the wrong type, a JSON number", strings.Replace(line, `"cat"`, "\"c\xe9\"", 1): "not UTF-8",
+		strings.Replace(line, `"u0"`, "7", 1): "id is a number, want a string", strings.Replace(line, `"cat"`, "\"c\xe9\"", 1): "not UTF-8",
 	} {
 		path := filepath.Join(dir, "other.jsonl")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

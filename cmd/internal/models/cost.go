@@ -100,7 +100,7 @@ func opening(ctx context.Context, by assistant.Assistant, m *transcribe.Model) (
 	if m.Generation.Multilingual {
 		o.Prompt = append(o.Prompt, m.Tokenizer.Languages()[0].Token)
 	}
-	for range 2 {
+	for range 2 { // the first brings the weights into memory
 		drafter := by.Open(w)
 		drafter.Begin(o, nil)
 		_, err = drafter.Propose(ctx, nil, 1)

@@ -11,7 +11,7 @@ import (
 func TestCostLines(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
-		two, three, four float64 // steps that passes of so many rows take
+		two, three, four float64 // the cost of a pass of 2, 3 and 4 rows, in steps
 		draft            float64 // steps that a drafted token takes
 		opening          float64 // steps that a window takes
 		want             string
